@@ -1,6 +1,6 @@
 /* move.pml: a ready task moves to another worker.
  *
- * Models sched/steal.c (visit, stand_in, take_ready, move, lt_steal_from_sleeper), sched/host.c
+ * Models sched/steal.c (visit, stand_in, take_ready, move), sched/takeover.c, sched/host.c
  * (park, lt_host_resume, run, leave_for_good), lt_worker_look_at_nudges, lt_worker_drain and
  * lt_worker_post of sched/worker.c, lt_ready of sched/current.h and party.c, is_free,
  * lt_scope_task_ended and lt_scope_task_moves of scope/go.c, lt_wait_park_until of scope/wait.c,
@@ -431,7 +431,7 @@ proctype Worker(byte self)
 
 /* ---- the partner and the canceller ---- */
 
-/* lt_steal_from_sleeper: the partner is a function that worker w runs. */
+/* lt_takeover: the partner is a function that worker w runs. */
 inline take_over(w)
 {
     if

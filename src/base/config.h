@@ -61,6 +61,7 @@ enum {
     LT_SLOW_NS = 0,
     LT_SLOW_OP_NS = 0,
     LT_BRIEF_NS = 1000000000,
+    LT_TALK_NS = 1000000000,
     LT_LATE_US = 1,
     LT_BLOCKED_US = 1,
     LT_STEAL_AFTER_US = 0,
@@ -101,6 +102,7 @@ enum {
     LT_SLOW_NS = 1000,    /* ns per party from which a worker is slow: thieves take from it */
     LT_SLOW_OP_NS = 60,   /* and ns per operation */
     LT_BRIEF_NS = 10000,  /* ns of activity, at most, for which it did not pay to wake a worker */
+    LT_TALK_NS = 300,     /* and ns per operation of parties that talk to others elsewhere */
     /* us from one look of a worker that has run dry to the next: whether another is slow; */
     LT_STEAL_AFTER_US = 5,
     LT_STEAL_PAUSES = 32, /* and the pauses between its looks for news */

@@ -10,6 +10,7 @@
 #include "sched/reclaim.h"
 #include "sched/runtime.h"
 #include "sched/steal.h"
+#include "sched/takeover.h"
 
 #include <leat/base.h>
 
@@ -264,17 +265,6 @@ void lt_idle_look_over(void)
 
 /* ---- being idle ---- */
 
-static bool news_soon(struct lt_worker *worker)
-{
-    bool news = false;
-    for (unsigned left = lt_spin_looks(&worker->spin); left > 0 && !news; left--) {
-        lt_spin_wait(&worker->spin);
-        news = lt_worker_has_news(worker);
-    }
-    lt_spin_learn(&worker->spin, news);
-    return news || lt_worker_has_news(worker);
-}
-
 /* When to wake for the next timer. Timers that come thick and fast share a wake-up. */
 static int64_t next_timer(struct lt_worker *worker)
 {
@@ -456,10 +446,10 @@ void lt_idle(struct lt_worker *worker)
         return;
     int64_t dry = lt_runtime.worker_count > 1 ? lt_clock_now() : 0;
     if (is_crowded() ? lt_worker_has_news(worker)
-                     : finds_some_by_last_look(worker, dry) || news_soon(worker) ||
+                     : finds_some_by_last_look(worker, dry) || lt_takeover_look(worker, dry) ||
                            finds_some_by_waiting(worker))
         return;
-    LT_SET_HINT(worker->was_brief, dry - worker->woke < LT_BRIEF_NS);
+    lt_takeover_begin_sleep(worker, dry);
     int64_t due = next_timer(worker);
     struct watch watch = { 0 };
     bool stole = false;
@@ -486,6 +476,7 @@ void lt_idle(struct lt_worker *worker)
     atomic_store_explicit(&worker->asleep, 0, memory_order_relaxed);
     /* Relaxed: a thread that sees this late only wakes it in vain. */
     atomic_store_explicit(&worker->reclaim, 0, memory_order_relaxed);
+    lt_takeover_end_sleep(worker);
     become_active(worker);
     worker->surplus = !stole && (is_crowded() || joins_others(worker));
     if (watches_are_vain())

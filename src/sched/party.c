@@ -7,7 +7,7 @@
 #include "base/util.h"
 #include "sched/current.h"
 #include "sched/runtime.h"
-#include "sched/steal.h"
+#include "sched/takeover.h"
 
 #include <leat/base.h>
 
@@ -130,7 +130,7 @@ void lt_ready_elsewhere(struct lt_party *party)
         lt_launch(party);
     else if (home == here)
         lt_worker_append(home, party);
-    else if (!here || !lt_steal_from_sleeper(here, home, party))
+    else if (!here || !lt_takeover(here, home, party))
         lt_worker_post(home, party);
 }
 

@@ -195,7 +195,7 @@ static bool is_pinned(const struct lt_task *task)
     return task->stays || task->pins > 0 || lt_runtime.pinned;
 }
 
-static bool stays(struct lt_worker *victim, struct lt_party *party)
+bool lt_steal_stays(struct lt_worker *victim, struct lt_party *party)
 {
     if (party->kind == LT_TASK) {
         struct lt_task *task = LT_CONTAINER(party, struct lt_task, party);
@@ -228,30 +228,10 @@ static void move(struct lt_party *party, struct lt_worker *from, struct lt_worke
 
 bool lt_steal_move(struct lt_party *party, struct lt_worker *from, struct lt_worker *to)
 {
-    if (stays(from, party))
+    if (lt_steal_stays(from, party))
         return false;
     move(party, from, to);
     return true;
-}
-
-bool lt_steal_from_sleeper(struct lt_worker *thief, struct lt_worker *sleeper,
-                           struct lt_party *party)
-{
-    if (!is_asleep(sleeper) || !LT_HINT(sleeper->was_brief) || stays(sleeper, party))
-        return false;
-    bool before = lt_worker_enter(thief), moved = false;
-    bool several_wait = thief->ready_head && thief->ready_head->next;
-    lt_gap();
-    if (!several_wait && lt_owned_visit(&sleeper->own)) {
-        moved = lt_steal_move(party, sleeper, thief);
-        lt_owned_end_visit(&sleeper->own, false);
-    }
-    if (moved) {
-        lt_worker_append_inside(thief, party);
-        lt_tally_add(&thief->tally.moved, 1);
-    }
-    lt_worker_leave(thief, before);
-    return moved;
 }
 
 /* Half of the ready parties, or fewer if there are very many. */
@@ -270,7 +250,7 @@ static uint32_t take_ready(struct lt_worker *thief, struct lt_worker *victim, ui
     uint32_t taken = 0;
     struct lt_party **at = &victim->ready_head, *party;
     while ((party = *at) && taken < most) {
-        if (stays(victim, party)) {
+        if (lt_steal_stays(victim, party)) {
             at = &party->next;
             continue;
         }

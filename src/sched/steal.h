@@ -14,16 +14,9 @@
  *  - If the other worker has run nothing else meanwhile, some party holds it up: the thief then
  *    also does what that worker would do for its inbox, nudges, shared timers and due timers.
  *
- * Parties that talk to each other may come to be apart: the system runs something else on the
- * processor of a worker for a while, and a thief helps. From then on, each would wake the other's
- * worker for less work than a wake-up costs. So a worker that makes a party ready takes it over, if
- * the party's worker sleeps, and was active for less than LT_BRIEF_NS between its last two sleeps,
- * without the time for waking others. A worker with several ready parties takes none over: where
- * many are woken at once, both workers have enough to do.
- *
  * For all but the local queue the thief goes inside the other worker (base/owned.h), which succeeds
- * only while that one runs a user's function, or sleeps (but not in a ring). From a sleeper it
- * takes nothing but such a party. A party that moves is ready and does not run, and the thief
+ * only while that one runs a user's function. A waker also goes inside a worker that is idle, to
+ * take over a party that it wakes (sched/takeover.h). A party that moves is ready and does not run, and the thief
  * becomes its home. Its wait is over, so the timer of that wait is removed from the old home's
  * wheel. The timers of scopes that it has opened move along.
  *
@@ -68,15 +61,12 @@ int64_t lt_steal_next(const struct lt_worker *thief);
  * run. */
 bool lt_steal_visit(struct lt_worker *thief, struct lt_worker *victim, bool held_up, int64_t now);
 
+/* Whether a party may not be moved. */
+bool lt_steal_stays(struct lt_worker *victim, struct lt_party *party);
+
 /* Inside both: moves a party of `from` whose wait is over and that is in no list. False: it
  * stays. */
 bool lt_steal_move(struct lt_party *party, struct lt_worker *from, struct lt_worker *to);
-
-/* The thief's own thread: takes over a party that it makes ready and that is in no list, if the
- * party's worker sleeps and had little to do. (That one may have just woken, which does no harm.)
- * False: it did not. */
-bool lt_steal_from_sleeper(struct lt_worker *thief, struct lt_worker *sleeper,
-                           struct lt_party *party);
 
 /* Inside a worker that has enough to do itself: looks now and then whether another is held up. */
 void lt_look_after_others(struct lt_worker *worker);

@@ -8,9 +8,10 @@
  *
  * Locking. `own` (base/owned.h) guards the ready list, the wheel, `taken_nudges` and `running`. The
  * worker is inside while its scheduler works, over each switch of stacks, and wherever else it uses
- * these. It is outside while a user's function runs, and while it sleeps (but not in a ring). So a
- * thief that gets in (sched/steal.h) finds the worker in one of these, which may take long, and all
- * parties but the running one at rest. `own` comes before every other lock.
+ * these. It is outside while a user's function runs, and while it sleeps (but not in a ring) or
+ * looks for news before that. So a visitor that gets in (sched/steal.h, sched/takeover.h) finds the
+ * worker in one of these, which may take long, and all parties but the running one at rest. `own`
+ * comes before every other lock.
  *
  * Invariants:
  *  - The timers of a task whose home this is, and of a block whose `timer_home` this is, are in
@@ -23,8 +24,8 @@
  *    looked at. The worker looks at some at a time; the rest stays in `taken_nudges`.
  *  - A thread that posts to the inbox wakes the worker if it sleeps. The worker stores `asleep`,
  *    and then looks at the inbox again: so one of the two sees the other.
- *  - A worker that sleeps, and so is away from `own`, has decided until when. So a visitor may take
- *    something from it, but adds nothing to its lists and its wheel. */
+ *  - A worker that is away from `own`, asleep or looking for news, hears of nothing that is added
+ *    to its lists and its wheel. So a visitor takes something from it, but adds nothing. */
 #ifndef LT_SCHED_WORKER_H
 #define LT_SCHED_WORKER_H
 
@@ -131,7 +132,9 @@ struct lt_worker {
     int64_t rest;           /* and for how long it wakes for no other */
     struct lt_spin spin;    /* for news, before it sleeps */
     int64_t woke;           /* since when it is active, plus the time of its calls of others, */
-    bool was_brief;         /* and whether it was so briefly before this sleep; a hint */
+    int64_t resumed;        /* when it last found something to run again, */
+    uint32_t operations;    /* and how many it had done by then: see sched/takeover.h */
+    bool was_brief;         /* it is idle, and was active so briefly before; a hint */
     unsigned index;
     void *fault_stack;              /* LT_FAULT_STACK bytes for sched/guard.h */
     struct lt_stack_batch returned; /* stacks that did not fit in the magazine */
