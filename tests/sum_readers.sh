@@ -127,7 +127,7 @@ reads -j 4 --readers=4
 
 # Long files of a disk that claims to be rotational: a second reader is tried within the first file.
 # If the disk is slow, but two readers get twice as much, files are read together. strace makes each
-# read slow.
+# read slow. Other programs may take the second reader's time just then: so this tries a few times.
 rm files/*
 for i in 1 2 3; do
     head -c 8000000 /dev/urandom >"files/$i"
@@ -149,7 +149,10 @@ together() {
         END { print $again + 0 }' "$out/strace")
 }
 unset LEAT_QUICK
-together -j 2
+for _ in {1..6}; do
+    together -j 2
+    [ "$again" -le 5 ] || break
+done
 [ "$again" -gt 5 ] || fail "long files of a slow disk: $again changes between files"
 together -j 2 --readers=1
 is 'long files, one reader: changes between files' 0 "$again"
