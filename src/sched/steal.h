@@ -15,8 +15,8 @@
  *    also does what that worker would do for its inbox, nudges, shared timers and due timers.
  *
  * For all but the local queue the thief goes inside the other worker (base/owned.h), which succeeds
- * only while that one runs a user's function. A waker also goes inside a worker that is idle, to
- * take over a party that it wakes (sched/takeover.h). A party that moves is ready and does not run, and the thief
+ * only while that one runs a user's function. (A waker goes inside a worker that is idle, too, to
+ * take over a party: sched/takeover.h.) A party that moves is ready and does not run, and the thief
  * becomes its home. Its wait is over, so the timer of that wait is removed from the old home's
  * wheel. The timers of scopes that it has opened move along.
  *
