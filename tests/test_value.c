@@ -76,6 +76,38 @@ static int ends_without_a_receiver(void *arg)
 }
 ON_WORKERS(ends_without_a_receiver);
 
+struct gate {
+    leat_chan *runs, *goes_on;
+};
+
+static int wait_at(void *arg, void *value)
+{
+    struct gate *gate = arg;
+    *(int *)value = 1;
+    int error = leat_send(gate->runs, NULL);
+    return error ? error : leat_recv(gate->goes_on, NULL);
+}
+
+/* If the channel was closed meanwhile, nobody else can drop the value. */
+static int drops_a_value_that_nobody_wants(void *arg)
+{
+    (void)arg;
+    dropped = 0;
+    for (int blocking = 0; blocking <= 1; blocking++) {
+        leat_scope *s = leat_scope_open(LEAT_NEVER);
+        struct gate gate = { leat_chan_make(s, 0, 0), leat_chan_make(s, 0, 0) };
+        leat_chan *ch = blocking ? leat_go_blocking_value(s, wait_at, &gate, &number)
+                                 : leat_go_value(s, wait_at, &gate, &number);
+        CHECK_IS(0, leat_recv(gate.runs, NULL));
+        CHECK_IS(0, leat_close(ch));
+        CHECK_IS(0, leat_send(gate.goes_on, NULL));
+        CHECK_IS(0, leat_scope_close(s));
+        CHECK_IS(blocking + 1, dropped);
+    }
+    return 0;
+}
+ON_WORKERS(drops_a_value_that_nobody_wants);
+
 static int the_end_of_a_task_can_be_received(void *arg)
 {
     (void)arg;
@@ -130,6 +162,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TESTS_ON_WORKERS(gives_a_value),
         TESTS_ON_WORKERS(ends_without_a_receiver),
+        TESTS_ON_WORKERS(drops_a_value_that_nobody_wants),
         TESTS_ON_WORKERS(the_end_of_a_task_can_be_received),
         TESTS_ON_WORKERS(cuts_the_channel_of_a_failure),
         TESTS_ON_WORKERS(refuses),
