@@ -144,7 +144,8 @@ enum { LEAT_TAP_LOSSY = 1 };
  * closed (or at once, if it is closed already), the mult ends the channel as `ending` says. The
  * channel's items must have the input's size. `flags` is 0 or LEAT_TAP_LOSSY. If the channel is a
  * tap already, nothing changes. If the mult finds the channel closed, it removes the tap. If the
- * channel has no scope, the mult holds a reference to it while it is a tap.
+ * channel has no scope, the mult holds a reference to it while it uses it, which may be a moment
+ * longer than it is a tap. Any other channel must stay until the mult's scope has closed.
  * Returns 0, -EINVAL, -ENOMEM. */
 LEAT_API int leat_tap(leat_mult *mult, leat_chan *ch, unsigned flags, leat_ending ending);
 
