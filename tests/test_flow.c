@@ -336,6 +336,76 @@ static int tells_errors_from_the_end(void *arg)
 }
 ON_WORKERS(tells_errors_from_the_end);
 
+/* ---- promises ---- */
+
+static _Atomic int dropped;
+
+static void count_drop(void *item)
+{
+    CHECK_IS(7, *(int *)item);
+    atomic_fetch_add(&dropped, 1);
+}
+
+static int passes_none(void *arg, const void *in)
+{
+    (void)arg;
+    (void)in;
+    return 0;
+}
+
+static void take_from_promise(leat_scope *s, leat_chan *promise, int how)
+{
+    leat_chan *out = leat_chan_of(s, int, 0), *ended = leat_chan_of(s, int, 0), *two = NULL;
+    switch (how) {
+    case 0: /* the item is delivered nowhere, */
+        CHECK_IS(0, leat_close(out));
+        CHECK(leat_pipe(s, promise, out, LEAT_ENDS_OPEN));
+        break;
+    case 1: /* or left out, */
+        out = leat_through(s, promise, leat_take_while(sizeof(int), passes_none, NULL), 0, NULL);
+        break;
+    case 2: /* or its round has no other item, */
+        CHECK_IS(0, leat_close(ended));
+        out = leat_combine(s, (leat_chan *[]){ promise, ended }, 2, NULL, NULL,
+                           &(leat_chan_spec){ .name = "zip" });
+        break;
+    case 3: /* or its copies stay in the channels of operators */
+        out = leat_merge(s, &promise, 1, 2);
+        two = leat_lapse(s, promise, LEAT_S, 2);
+        WAIT_UNTIL(leat_chan_len(out) == 2 && leat_chan_len(two) == 2);
+        CHECK_IS(0, leat_close(out));
+        CHECK_IS(0, leat_close(two));
+        break;
+    default: /* or are taken by a mix */
+        CHECK_IS(0, leat_admix(leat_mix_open(s, out, LEAT_MIX_MUTE), promise, 0));
+        CHECK_IS(0, leat_close(out));
+        break;
+    }
+    WAIT_UNTIL(how == 3 || leat_scope_tasks(s) == 0);
+    CHECK(out);
+}
+
+/* A promise keeps its item, and drops it itself. */
+static int leaves_the_item_to_the_promise(void *arg)
+{
+    (void)arg;
+    for (int how = 0; how < 5; how++) {
+        dropped = 0;
+        leat_scope *s = leat_scope_open(LEAT_NEVER);
+        leat_chan *promise = leat_chan_open(s, &(leat_chan_spec){ .item_size = sizeof(int),
+                                                                  .drop = count_drop,
+                                                                  .buffer = LEAT_PROMISE });
+        CHECK_IS(0, leat_send(promise, &(int){ 7 }));
+        take_from_promise(s, promise, how);
+        CHECK_IS(0, leat_scope_cancel(s));
+        CHECK_IS(0, dropped);
+        CHECK_IS(0, leat_scope_close(s));
+        CHECK_IS(1, dropped);
+    }
+    return 0;
+}
+ON_WORKERS(leaves_the_item_to_the_promise);
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -348,6 +418,7 @@ int main(void)
         TESTS_ON_WORKERS(a_balance_ends_with_one_output),
         TESTS_ON_WORKERS(begins_and_ends),
         TESTS_ON_WORKERS(tells_errors_from_the_end),
+        TESTS_ON_WORKERS(leaves_the_item_to_the_promise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,8 @@
  *    -EPIPE only after a complete output; otherwise it gets -ECANCELED after the items that were
  *    sent. With LEAT_ENDS_DONE the channel counts as cut short when the last sender is done.
  *  - An item that it has taken and cannot deliver goes to the drop function of the channel that it
- *    came from. So does an item that it leaves out.
+ *    came from. So does an item that it leaves out. A promise counts as a channel without a drop
+ *    function: it keeps its item, and drops it itself.
  *  - A channel that it makes belongs to its scope. `capacity` is in items. If the items stay the
  *    same, the channel has the item size and the drop function of the input.
  *  - The functions that it calls run on workers, one at a time for each operator. They must not

@@ -473,6 +473,11 @@ leat_drop_fn *leat_chan_drop_fn(const leat_chan *ch)
     return ch ? ch->drop : NULL;
 }
 
+leat_drop_fn *lt_chan_drop_received(const leat_chan *ch)
+{
+    return ch && ch->buffer != LEAT_PROMISE ? ch->drop : NULL;
+}
+
 int leat_chan_closed(const leat_chan *ch)
 {
     return !ch || lt_chan_is_closed(ch);

@@ -18,6 +18,10 @@ uint32_t lt_chan_number(const leat_chan *ch);
 /* Whether only leat itself sends to the channel and closes it, as for a timeout. */
 bool lt_chan_is_kept(const leat_chan *ch);
 
+/* The drop function for items that were received from the channel; NULL for a promise, since only
+ * copies of its item are received. `ch` may be NULL. */
+leat_drop_fn *lt_chan_drop_received(const leat_chan *ch);
+
 /* Whether a receiver waits. The answer may be out of date when the call returns. */
 bool lt_chan_has_receiver(const leat_chan *ch);
 

@@ -1,5 +1,6 @@
 /* combine.c: makes one output from one item of each input. It receives from the inputs in turn: a
  * round takes as long as the slowest input. */
+#include "chan/more.h"
 #include "flow/flow.h"
 
 struct combine {
@@ -15,7 +16,7 @@ struct combine {
 static void drop_round(struct combine *c)
 {
     for (size_t i = 0; i < c->have; i++)
-        lt_flow_drop(leat_chan_drop_fn(c->ins[i]), c->items[i]);
+        lt_flow_drop(lt_chan_drop_received(c->ins[i]), c->items[i]);
 }
 
 static int combine(leat_block *b)

@@ -19,7 +19,7 @@ void *lt_flow_make(leat_scope *scope, leat_chan *in, leat_chan *out, size_t byte
     flow->scope = scope;
     flow->in = in;
     flow->out = out;
-    flow->drop = leat_chan_drop_fn(in ? in : out);
+    flow->drop = in ? lt_chan_drop_received(in) : leat_chan_drop_fn(out);
     flow->owned.kind = kind ? kind : &plain;
     lt_scope_own(scope, &flow->owned);
     return flow;
@@ -75,7 +75,7 @@ leat_chan *lt_flow_chan(leat_scope *scope, const leat_chan *like, size_t capacit
 {
     leat_chan_spec spec = { .item_size = leat_chan_item_size(like),
                             .capacity = capacity,
-                            .drop = leat_chan_drop_fn(like) };
+                            .drop = lt_chan_drop_received(like) };
     return leat_chan_open(scope, &spec);
 }
 

@@ -25,7 +25,7 @@ struct lt_flow {
     struct lt_owned owned;
     leat_scope *scope;
     leat_chan *in, *out; /* NULL: there is none, or there are several */
-    leat_drop_fn *drop;  /* of `in`, or without an `in` of `out` */
+    leat_drop_fn *drop;  /* for items of `in`, or without an `in` of `out` */
     /* Its name in looks, such as "merge"; NULL: looks do not see it. lt_flow_show writes it when
      * everything that looks read has been set; read with acquire. */
     const char *_Atomic what;
@@ -60,7 +60,7 @@ void lt_flow_see(struct lt_owned *owned, struct lt_sight *sight);
 /* Called first in each `see` function. False: there is nothing to see. */
 bool lt_flow_sight(struct lt_owned *owned, struct lt_sight *sight);
 
-/* A channel of the scope with the item size and drop function of `like`; NULL: items of 0 bytes. */
+/* A channel of the scope for items of `like`; NULL: items of 0 bytes. */
 leat_chan *lt_flow_chan(leat_scope *scope, const leat_chan *like, size_t capacity);
 
 /* Ends an output. `status` is why the operator ends: -ECANCELED cuts the output short. */

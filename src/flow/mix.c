@@ -295,7 +295,7 @@ static struct input *make_input(leat_mix *mix, leat_chan *in)
     input->mix = mix;
     input->flow.in = in;
     input->number = lt_chan_number(in);
-    input->flow.drop = leat_chan_drop_fn(in);
+    input->flow.drop = lt_chan_drop_received(in);
     input->state = 0;
     input->begun = false;
     input->cases[0] = (leat_case)LEAT_RECV(input->news, NULL);

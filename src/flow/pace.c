@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/rng.h"
+#include "chan/more.h"
 #include "sched/party.h"
 
 #include <leat/pace.h>
@@ -212,7 +213,7 @@ static struct pace *make(leat_scope *scope, leat_chan *in, int64_t time, size_t 
 
 static struct pace *make_like(leat_scope *scope, leat_chan *in, int64_t time, size_t capacity)
 {
-    return in ? make(scope, in, time, leat_chan_item_size(in), leat_chan_drop_fn(in), capacity)
+    return in ? make(scope, in, time, leat_chan_item_size(in), lt_chan_drop_received(in), capacity)
               : NULL;
 }
 

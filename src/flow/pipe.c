@@ -57,7 +57,7 @@ leat_chan *leat_merge(leat_scope *scope, leat_chan *const *ins, size_t n, size_t
         return NULL;
     for (size_t i = 0; i < n; i++)
         if (!ins[i] || leat_chan_item_size(ins[i]) != leat_chan_item_size(ins[0]) ||
-            leat_chan_drop_fn(ins[i]) != leat_chan_drop_fn(ins[0]))
+            lt_chan_drop_received(ins[i]) != lt_chan_drop_received(ins[0]))
             return NULL;
     leat_chan *out = lt_flow_chan(scope, n ? ins[0] : NULL, capacity);
     if (!out || !n) {
