@@ -250,6 +250,10 @@ static int publishes_by_topic(void *arg)
     CHECK(!leat_pub_open(s, in, &(leat_pub_spec){ .capacity = 1 }));
     CHECK(!leat_pub_open(s, in, &(leat_pub_spec){ .topic = tens, .buffer = LEAT_SLIDING }));
     CHECK(!leat_pub_open(s, in, &(leat_pub_spec){ .topic = tens, .buffer = LEAT_PROMISE }));
+    /* A buffer that drops such long items cannot be made. */
+    leat_chan *long_in = leat_chan_open(s, &(leat_chan_spec){ .item_size = 1025, .drop = free });
+    CHECK(!leat_pub_open(s, long_in,
+                         &(leat_pub_spec){ .topic = tens, .capacity = 1, .buffer = LEAT_SLIDING }));
     return leat_scope_close(s);
 }
 ON_WORKERS(publishes_by_topic);

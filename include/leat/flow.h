@@ -179,7 +179,7 @@ typedef struct leat_pub_spec {
     leat_topic_fn *topic;
     void *arg;
     size_t capacity; /* items in each topic's buffer; 1 or more with a dropping or sliding buffer */
-    leat_buffer buffer;   /* any kind but LEAT_PROMISE */
+    leat_buffer buffer;   /* any kind but LEAT_PROMISE; with the limits of a leat_chan_spec */
     leat_share_fn *share; /* as for leat_mult_open */
 } leat_pub_spec;
 

@@ -122,9 +122,14 @@ static void announce(leat_chan *ch)
         lt_observer->new_channel(ch->number, ch->name);
 }
 
+bool lt_chan_can_be(const leat_chan_spec *spec)
+{
+    return spec->item_size <= LT_ITEM_MAX && lt_special_check(spec);
+}
+
 leat_chan *leat_chan_open(leat_scope *scope, const leat_chan_spec *spec)
 {
-    if (!spec || spec->item_size > LT_ITEM_MAX || !lt_special_check(spec))
+    if (!spec || !lt_chan_can_be(spec))
         return NULL;
     size_t capacity = spec->buffer == LEAT_PROMISE ? 1 : spec->capacity;
     leat_chan *ch = allocate(spec->item_size, capacity);

@@ -8,6 +8,9 @@
 
 #include <leat/chan.h>
 
+/* Whether leat_chan_open makes such a channel while there is memory. */
+bool lt_chan_can_be(const leat_chan_spec *spec);
+
 /* leat_chan_done. With `cut`, the channel counts as cut short when it closes, be it now or
  * later. */
 int lt_chan_end_one(leat_chan *ch, bool cut);

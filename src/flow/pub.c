@@ -140,10 +140,22 @@ static void see_pub(struct lt_owned *owned, struct lt_sight *sight)
 
 static const struct lt_owned_kind owned_kind = { .free = lt_flow_free, .see = see_pub };
 
+/* For the buffers of topics. */
+static leat_chan_spec spec_of_buffer(const leat_chan *in, const leat_pub_spec *spec)
+{
+    return (leat_chan_spec){ .item_size = leat_chan_item_size(in),
+                             .capacity = spec->capacity,
+                             .buffer = spec->buffer,
+                             .drop = lt_chan_drop_received(in),
+                             .name = "topic" };
+}
+
 leat_pub *leat_pub_open(leat_scope *scope, leat_chan *in, const leat_pub_spec *spec)
 {
-    if (!in || !spec || !spec->topic || spec->buffer >= LEAT_PROMISE ||
-        (spec->buffer != LEAT_FIXED && !spec->capacity))
+    if (!in || !spec || !spec->topic || spec->buffer >= LEAT_PROMISE)
+        return NULL;
+    leat_chan_spec buffer = spec_of_buffer(in, spec);
+    if (!lt_chan_can_be(&buffer))
         return NULL;
     leat_pub *pub =
         lt_flow_make(scope, in, NULL, sizeof *pub + leat_chan_item_size(in), &owned_kind);
@@ -163,11 +175,8 @@ static struct topic *make_topic(leat_pub *pub, uint64_t topic)
         return NULL;
     t->indexed.key = topic; /* for add_topic */
     t->users = 1;
-    t->ch = leat_chan_open(scope, &(leat_chan_spec){ .item_size = leat_chan_item_size(pub->flow.in),
-                                                     .capacity = pub->spec.capacity,
-                                                     .buffer = pub->spec.buffer,
-                                                     .drop = pub->flow.drop,
-                                                     .name = "topic" });
+    leat_chan_spec buffer = spec_of_buffer(pub->flow.in, &pub->spec);
+    t->ch = leat_chan_open(scope, &buffer);
     t->mult = leat_mult_open(scope, t->ch, pub->spec.share);
     return t->mult ? t : NULL;
 }
