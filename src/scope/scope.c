@@ -368,13 +368,23 @@ static void leave_parent(leat_scope *scope)
     lt_unlock(lock);
 }
 
+/* From the last to the first. Then those that drop functions have made meanwhile. */
+static void empty_owned(leat_scope *scope)
+{
+    struct lt_node *end = &scope->owned, *last;
+    while ((last = scope->owned.prev) != end) {
+        for (struct lt_node *node = last; node != end; node = node->prev) {
+            struct lt_owned *owned = LT_CONTAINER(node, struct lt_owned, node);
+            if (owned->kind->empty)
+                owned->kind->empty(owned);
+        }
+        end = last;
+    }
+}
+
 static void free_owned(leat_scope *scope)
 {
-    for (struct lt_node *node = scope->owned.prev; node != &scope->owned; node = node->prev) {
-        struct lt_owned *owned = LT_CONTAINER(node, struct lt_owned, node);
-        if (owned->kind->empty)
-            owned->kind->empty(owned);
-    }
+    empty_owned(scope);
     while (!lt_list_empty(&scope->owned)) {
         struct lt_owned *owned = LT_CONTAINER(scope->owned.next, struct lt_owned, node);
         lt_list_remove(&owned->node);

@@ -1,0 +1,55 @@
+/* test_scope_drop.c: what drop functions may do while their scope closes. */
+#include "support.h"
+
+static leat_scope *closing;
+static leat_chan *first;
+static _Atomic int dropped, left;
+
+static void drop_and_look(void *item)
+{
+    (void)item;
+    CHECK(leat_chan_closed(first));
+    atomic_fetch_add(&dropped, 1);
+}
+
+static leat_chan *make(leat_drop_fn *drop)
+{
+    leat_chan *ch = leat_chan_open(
+        closing, &(leat_chan_spec){ .item_size = sizeof(int), .capacity = 1, .drop = drop });
+    CHECK(ch);
+    CHECK_IS(0, leat_try_send(ch, &(int){ 1 }));
+    return ch;
+}
+
+static void drop_into_a_new_channel(void *item)
+{
+    drop_and_look(item);
+    make(atomic_fetch_sub(&left, 1) > 1 ? drop_into_a_new_channel : drop_and_look);
+}
+
+/* Nothing is freed before the items have gone, also those in channels that drop functions make. */
+static int drops_into_new_channels(void *arg)
+{
+    (void)arg;
+    for (int channels = 1; channels <= 3; channels++) {
+        atomic_store(&dropped, 0);
+        atomic_store(&left, 5);
+        closing = leat_scope_open(LEAT_NEVER);
+        first = make(drop_into_a_new_channel);
+        for (int i = 1; i < channels; i++)
+            make(drop_and_look);
+        CHECK_IS(0, leat_close(first));
+        CHECK_IS(0, leat_scope_close(closing));
+        CHECK_IS(5 + channels, dropped);
+    }
+    return 0;
+}
+ON_WORKERS(drops_into_new_channels);
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TESTS_ON_WORKERS(drops_into_new_channels),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
