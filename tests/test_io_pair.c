@@ -180,6 +180,55 @@ static int deadline_and_cancel_end_waits(void *arg)
 }
 ON_WORKERS(deadline_and_cancel_end_waits);
 
+static int close_when_cancelled(void *arg)
+{
+    CHECK_IS(-ECANCELED, leat_sleep_until(LEAT_NEVER));
+    return leat_io_close(arg);
+}
+
+struct reading {
+    leat_io_op op;
+    char byte;
+    int status;
+};
+
+static void has_read(leat_io_op *op, int status)
+{
+    ((struct reading *)op)->status = status;
+}
+
+/* A party of the scope closes the other end because of the cancel, perhaps before the cancel has
+ * reached the readers. */
+static int a_cancel_is_no_end(void *arg)
+{
+    (void)arg;
+    leat_io *ends[2];
+    for (int i = 0; i < often(1000); i++) {
+        leat_scope *outer = leat_scope_open(LEAT_NEVER);
+        open_two(outer, true, ends);
+        leat_scope *s = leat_scope_open(LEAT_NEVER);
+        struct user readers[2] = { { ends[0], 0, LEAT_NEVER }, { ends[0], 0, LEAT_NEVER } };
+        struct timed_block block = { .io = ends[0], .deadline = LEAT_NEVER };
+        struct reading reading = { .op = LEAT_IO_OP(s, 0) };
+        CHECK_IS(0, leat_go(s, close_when_cancelled, ends[1]));
+        CHECK_IS(0, leat_go(s, read_one, &readers[0]));
+        CHECK_IS(0, leat_go_blocking(s, read_one, &readers[1]));
+        CHECK_IS(0, leat_go_block(s, &block.block, read_until_as_block));
+        CHECK_IS(0, leat_read_then(&reading.op, ends[0], &reading.byte, 1, has_read));
+        WAIT_UNTIL(readers_of(ends[0]) == 4);
+        CHECK_IS(0, leat_scope_cancel(s));
+        CHECK_IS(0, leat_scope_close(s));
+        CHECK_IS(-ECANCELED, readers[0].result);
+        CHECK_IS(-ECANCELED, readers[1].result);
+        CHECK_IS(-ECANCELED, block.status);
+        CHECK_IS(-ECANCELED, reading.status);
+        CHECK_IS(0, leat_read(ends[0], &reading.byte, 1)); /* in a scope that is not cancelled */
+        CHECK_IS(0, leat_scope_close(outer));
+    }
+    return 0;
+}
+ON_WORKERS(a_cancel_is_no_end);
+
 static int send_one(void *arg)
 {
     return leat_send(arg, &(int){ 7 });
@@ -296,6 +345,7 @@ int main(void)
         TESTS_ON_WORKERS(closing_with_unread_bytes_is_a_reset),
         TESTS_ON_WORKERS(reader_leaves_a_blocked_writer),
         TESTS_ON_WORKERS(deadline_and_cancel_end_waits),
+        TESTS_ON_WORKERS(a_cancel_is_no_end),
         TESTS_ON_WORKERS(selects_a_channel_and_a_pair),
         TESTS_ON_WORKERS(lines_go_there_and_back),
         TESTS_ON_WORKERS(makes_descriptors),

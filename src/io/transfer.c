@@ -271,7 +271,8 @@ int64_t lt_io_readv(leat_io *io, const struct iovec *parts, int n, int64_t deadl
     if (total(parts, n, &bytes) != 0)
         return -EINVAL;
     struct vector v = { (struct iovec *)(uintptr_t)parts, n, asks };
-    return lt_io_repeat(io, LT_IN, call_readv, &v, bytes, deadline);
+    int64_t got = lt_io_repeat(io, LT_IN, call_readv, &v, bytes, deadline);
+    return got ? got : lt_wait_ended(lt_current_party());
 }
 
 int64_t leat_readv(leat_io *io, const struct iovec *parts, int n, int64_t deadline)

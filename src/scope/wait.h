@@ -84,6 +84,13 @@ static inline int lt_wait_outcome(const struct lt_party *self, int status)
     return LT_LIKELY(status != -EPIPE) ? status : lt_wait_closed(self);
 }
 
+/* The result of a read that has found the end of its stream: 0; or -ECANCELED in a cancelled scope,
+ * where the cancel may have caused that end. */
+static inline int lt_wait_ended(const struct lt_party *self)
+{
+    return lt_wait_closed(self) == -EPIPE ? 0 : -ECANCELED;
+}
+
 /* Lets the scope find the party when it waits, and returns whether the party may wait. Called with
  * no lock held, before waiters go into queues. 0, -ECANCELED, or -EDEADLK for blocks and
  * callbacks. */
