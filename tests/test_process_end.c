@@ -74,6 +74,59 @@ static int leaves_nothing_when_cancelled(void *arg)
 }
 ON_WORKERS(leaves_nothing_when_cancelled);
 
+static _Atomic bool is_held, may_go;
+
+static void hold(int signal)
+{
+    (void)signal;
+    is_held = true;
+    while (!may_go)
+        sched_yield();
+}
+
+struct waiting {
+    leat_scope *scope;
+    leat_process *process;
+    _Atomic bool began;
+};
+
+static int wait_for_it(void *arg)
+{
+    struct waiting *me = arg;
+    sigset_t all;
+    sigfillset(&all);
+    CHECK_IS(0, pthread_sigmask(SIG_UNBLOCK, &all, NULL)); /* it has a worker's mask */
+    me->scope = leat_scope_open(LEAT_NEVER);
+    me->process = spawn(me->scope, ARGV("sleep", "100"), NULL);
+    me->began = true;
+    int error = leat_wait(me->process, NULL, LEAT_NEVER);
+    CHECK_IS(0, leat_scope_close(me->scope));
+    return error;
+}
+
+/* The process has ended before the thread sees the cancel that has ended it. */
+static int a_cancel_is_no_result(void *arg)
+{
+    (void)arg;
+    struct foreign thread;
+    struct waiting waiting = { .began = false };
+    is_held = may_go = false;
+    void (*before)(int) = signal(SIGUSR1, hold);
+    foreign_start(&thread, wait_for_it, &waiting);
+    WAIT_UNTIL(waiting.began);
+    leat_chan *ended = leat_process_ended(waiting.process);
+    WAIT_UNTIL(receivers_of(ended) == 1);
+    CHECK_IS(0, pthread_kill(thread.thread, SIGUSR1));
+    WAIT_UNTIL(is_held);
+    CHECK_IS(0, leat_scope_cancel(waiting.scope));
+    CHECK_IS(0, leat_recv(ended, NULL));
+    may_go = true;
+    CHECK_IS(-ECANCELED, foreign_join(&thread));
+    signal(SIGUSR1, before);
+    return 0;
+}
+ON_WORKERS(a_cancel_is_no_result);
+
 static int kills_what_ignores_sigterm(void *arg)
 {
     (void)arg;
@@ -430,6 +483,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TESTS_ON_WORKERS(leaves_nothing_when_cancelled),
+        TESTS_ON_WORKERS(a_cancel_is_no_result),
         TESTS_ON_WORKERS(kills_what_ignores_sigterm),
         TESTS_ON_WORKERS(ends_one_process),
         TESTS_ON_WORKERS(kills_what_ignores_the_end),

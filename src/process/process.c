@@ -311,8 +311,11 @@ int leat_wait(leat_process *process, leat_exit *how, int64_t deadline)
 {
     if (!process)
         return -EINVAL;
-    int error = lt_process_is_mine(process) ? lt_process_attend_here(process, 0, deadline)
-                                            : leat_recv_until(ended(process), NULL, deadline);
+    bool mine = lt_process_is_mine(process);
+    int error = mine ? lt_process_attend_here(process, 0, deadline)
+                     : leat_recv_until(ended(process), NULL, deadline);
+    if (!error && !mine) /* the cancel may have ended it */
+        error = lt_wait_ended(lt_current_party());
     if (error || process->error)
         return error ? error : process->error;
     if (how)
