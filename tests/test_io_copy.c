@@ -274,9 +274,14 @@ static int files_are_copied_in_order(void *arg)
     CHECK_IS(1000, block.copied);
     CHECK_IS(1000, leat_read_full(pair[1], bytes, 1000, LEAT_NEVER));
     expect(bytes, 1000, 0);
-    int64_t piped = leat_copy(pipe[1], from, MOST_BYTES, leat_after(LEAT_MS));
+    struct relay into_pipe = { from, pipe[1], 0, 0, 0 }, relay = { from, pair[0], 0, 0, 0 };
+    leat_scope *inner = leat_scope_open(LEAT_NEVER);
+    CHECK_IS(0, leat_go(inner, copy_all, &into_pipe));
+    WAIT_UNTIL(receivers_of(leat_io_writable(pipe[1])));
+    CHECK_IS(0, leat_scope_cancel(inner));
+    CHECK_IS(0, leat_scope_close(inner));
+    int64_t piped = into_pipe.copied;
     CHECK(piped > 0 && piped < MOST_BYTES - 1000);
-    struct relay relay = { from, pair[0], 0, 0, 0 };
     CHECK_IS(0, leat_go(s, copy_all, &relay));
     size_t rest = MOST_BYTES - 1000 - (size_t)piped;
     CHECK_IS(rest, leat_read_full(pair[1], bytes, rest, late()));
