@@ -129,9 +129,12 @@ LEAT_API int leat_balance(leat_scope *scope, leat_chan *in, leat_chan *const *ou
 
 typedef struct leat_mult leat_mult;
 
-/* Called for each copy of an item, before the copy is sent to a tap: takes another reference, if
- * items hold references. A copy that does not arrive is dropped. Must not wait. (Without such a
- * function, an item is dropped only if no tap received it.) */
+/* Called once for each tap, before the tap gets the item: takes another reference to what the item
+ * refers to. `item` is the same memory each time, and every tap gets its bytes: the function must
+ * not change them, so it cannot give each tap a copy of a text. Items that own memory need a count
+ * of references in that memory. If a tap does not get the item, its reference goes to the input's
+ * drop function. Must not wait. (Without such a function, an item is dropped only if no tap
+ * received it.) */
 typedef void leat_share_fn(void *item);
 
 /* Makes a mult of `in`. `share` may be NULL if items are plain values.
