@@ -192,8 +192,8 @@ LEAT_API leat_pub *leat_pub_open(leat_scope *scope, leat_chan *in, const leat_pu
 
 /* Subscribe a channel to a topic, and end a subscription: like leat_tap and leat_untap. The first
  * subscriber of a topic makes its buffer and mult, or takes over those of a topic that has no
- * subscribers any more. So a party that subscribes must belong to the scope, or otherwise keep it
- * open.
+ * subscribers any more. So a party that subscribes must belong to the scope, or keep it open in
+ * another way.
  * leat_sub returns 0, -EINVAL, -ENOMEM.
  * leat_unsub returns 0; -ENOENT when the channel does not subscribe to the topic; -EINVAL. */
 LEAT_API int leat_sub(leat_pub *pub, uint64_t topic, leat_chan *ch, unsigned flags,
@@ -234,10 +234,10 @@ LEAT_API int leat_mix_others(leat_mix *mix, unsigned others);
 
 /* Adds an input, or changes the state of one. `state` is 0 or flags (LEAT_MIX_MUTE, LEAT_MIX_PAUSE,
  * LEAT_MIX_SOLO), and applies from the next item on. An input that is closed is removed; a paused
- * one that still holds items stays while it is paused. If the channel has no scope, the mix
- * holds a reference to it while it uses it, which may be a moment longer than it is an input. Any
- * other channel must stay until the mix's scope has closed. A party that may call leat_go for the
- * mix's scope may call this.
+ * one that still holds items stays while it is paused. If the channel has no scope, the mix holds a
+ * reference to the channel as long as it needs it: perhaps for a moment after the channel has been
+ * removed. Any other channel must stay until the mix's scope has closed. A party that may call
+ * leat_go for the mix's scope may call this.
  * Returns 0, -EINVAL, -ENOMEM. */
 LEAT_API int leat_admix(leat_mix *mix, leat_chan *in, unsigned state);
 

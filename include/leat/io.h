@@ -109,8 +109,8 @@ LEAT_API int leat_io_close(leat_io *io);
 /* Takes the descriptor back from leat: the descriptor stays open and is the caller's. The leat_io
  * counts as closed from then on.
  * Returns the descriptor; -EBUSY while another party uses it, or while there are bytes that a
- * leat_copy has given back; -EBADF when it was closed before;
- * -EINVAL for NULL; -ENOTSUP for a simulated one. */
+ * leat_copy has given back; -EBADF when it was closed before; -EINVAL for NULL; -ENOTSUP for a
+ * simulated one. */
 LEAT_API int leat_io_release(leat_io *io);
 
 /* Tells the number of the descriptor, for setsockopt(2) and the like.
@@ -187,8 +187,8 @@ LEAT_API int leat_shutdown(leat_io *io, int how);
  * made, the bytes stay in the kernel. If the call is cut short, the bytes that it has read and
  * could not write go back to `from`: the next read returns these bytes first, so nothing is lost.
  * (leat holds them: read(2) does not see them, and leat_io_release returns -EBUSY until they have
- * been read.)
- * If an error of `from` cuts it short, the next read or copy from there returns that error.
+ * been read.) If an error of `from` cuts the call short, the next read or copy from there returns
+ * that error.
  * Returns how many bytes were written; 0 at the end of the stream; or, when none was written, an
  * error of either side, see the top. */
 LEAT_API int64_t leat_copy(leat_io *to, leat_io *from, int64_t most, int64_t deadline);

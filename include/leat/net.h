@@ -145,9 +145,10 @@ typedef struct leat_serve_options {
  *
  * The server stops when the listener is closed (leat_io_close), when the caller's scope is
  * cancelled, or when accepting fails for good. It then accepts no more and waits for the
- * connections that are being served, until the grace has passed; then it cancels them. Before that,
- * cancelling the caller's scope does not end their waits. It returns when each fn has returned. The
- * listener stays open unless it was closed. `options` may be NULL and is copied.
+ * connections that are being served, until the grace has passed; then it cancels them. Until then,
+ * cancelling the caller's scope does not end the connections' waits. leat_serve returns when each
+ * fn has returned. The listener stays open unless it was closed. `options` may be NULL and is
+ * copied.
  * Returns 0 when the listener was closed; -ECANCELED when the caller's scope was cancelled; with
  * `strict` the first verdict other than 0; -EINVAL for a NULL listener or fn, a negative grace, or
  * a stack_size out of range; -EDEADLK in a block or callback; -ENOMEM when it could not begin; or

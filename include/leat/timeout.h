@@ -54,14 +54,14 @@ LEAT_API leat_chan *leat_timeout(int64_t ns);
 LEAT_API int leat_timeout_resolution(int64_t ns);
 
 /* Makes a channel to which leat sends a tick every `ns` nanoseconds, 1 or more; the first one after
- * `ns`. A tick is an int64_t: the time at which it was due, in nanoseconds on the clock of
- * leat_now: a multiple of `ns` after the call. The channel holds one tick, and drops later ticks
- * until that tick is received: a slow receiver misses ticks, and ticks do not pile up. If several
- * ticks have become due while the worker was busy, leat sends only the first of them.
+ * `ns`. A tick is an int64_t: the time at which it was due, on the clock of leat_now. That is a
+ * multiple of `ns` after the call. The channel holds one tick, and drops later ticks until that
+ * tick is received: a slow receiver misses ticks, and ticks do not pile up. If several ticks have
+ * become due while the worker was busy, leat sends only the first of them.
  *
- * The channel belongs to `scope`, which stops and frees it when it closes; the channel does not
- * keep the scope open. leat_close stops it earlier: then receives return -EPIPE, and a tick that
- * the channel still holds is dropped.
+ * The channel belongs to `scope`. It does not keep the scope open: when the scope closes, the ticks
+ * stop and the channel is freed. leat_close stops them earlier: then receives return -EPIPE, and a
+ * tick that the channel still holds is dropped.
  *
  * Returns the channel; NULL when memory has run out, `scope` is NULL, or `ns` is not positive. */
 LEAT_API leat_chan *leat_tick(leat_scope *scope, int64_t ns);

@@ -78,9 +78,10 @@ LEAT_API void leat_transform_free(leat_transform *t);
 LEAT_API leat_transform *leat_compose(leat_transform *first, leat_transform *second);
 
 /* Called for an item on which a step failed with `error`. It owns the item, and may emit one item
- * in its place. (If the step of a composition failed in its second transform, the item belongs to
- * the first.) Returns 0 to go on, LEAT_ENOUGH to end the output, or a negative errno value: then
- * the output is cut short, and the scope is cancelled with that value. */
+ * in its place. (If a composition failed in its second transform, the first transform owns the
+ * item: the function must not free it.) Returns 0 to go on, LEAT_ENOUGH to end the output, or a
+ * negative errno value: then the output is cut short, and the scope is cancelled with that
+ * value. */
 typedef int leat_failed_fn(void *arg, int error, const void *item, leat_emit *emit);
 
 /* Handles the failures of a transform: for each item on which its step fails, fn is called with
