@@ -276,6 +276,8 @@ size_t lt_chan_many_now(leat_chan *ch, enum lt_side side, void *items, size_t n,
             moved += move_many(ch, side, item, n - moved);
             continue;
         }
+        if (*woken && lt_special_will_drop(ch))
+            break;
         struct lt_party *chain;
         *status = lt_chan_now(ch, side, item, &chain);
         while (chain) {

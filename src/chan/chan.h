@@ -264,8 +264,9 @@ static inline bool lt_chan_is_unready(leat_chan *ch, enum lt_side side)
     return unready && !lt_chan_is_unusual(ch);
 }
 
-/* Moves as many of the n items as can be moved at once, and returns their number. If it is 0,
- * *status is the reason, as lt_chan_now returns it. */
+/* Moves as many of the n items as can be moved at once, and returns their number. If these are not
+ * all, *status is the reason, as lt_chan_now returns it; or 0: the caller must make the woken
+ * parties ready, and go on. Next comes the user's drop function, which may wait for these. */
 size_t lt_chan_many_now(leat_chan *ch, enum lt_side side, void *items, size_t n,
                         struct lt_party **woken, int *status);
 

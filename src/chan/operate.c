@@ -169,22 +169,25 @@ static int64_t operate_many(leat_chan *ch, enum lt_side side, void *items, size_
     if (side == LT_RECEIVE && ch->buffer == LEAT_PROMISE)
         n = 1;
     struct lt_party *self = lt_current_party(), *woken;
-    for (size_t waited = 0;; waited = 1) {
-        int status = waited ? 0 : lt_wait_allowed(self);
+    for (size_t done = 0;;) {
+        int status = done ? 0 : lt_wait_allowed(self);
         if (status)
             return status;
-        void *rest = items ? (unsigned char *)items + waited * ch->item_size : NULL;
+        void *rest = items ? (unsigned char *)items + done * ch->item_size : NULL;
         lt_chan_lock(ch);
-        size_t moved = lt_chan_many_now(ch, side, rest, n - waited, &woken, &status);
+        done += lt_chan_many_now(ch, side, rest, n - done, &woken, &status);
         lt_chan_unlock(ch);
         finish(woken, deadline);
-        if (moved + waited)
-            return (int64_t)(moved + waited);
+        if (done && (status || done == n))
+            return (int64_t)done;
+        if (done)
+            continue;
         /* Nothing can be moved at once: wait for one item, then see what else can be moved. */
         status = status == LT_NOT_NOW ? operate(ch, side, items, deadline)
                                       : lt_wait_outcome(self, status);
         if (status)
             return status;
+        done = 1;
     }
 }
 

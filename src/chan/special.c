@@ -68,6 +68,11 @@ int lt_special_keeper_send(leat_chan *ch, const void *item, struct lt_party **ch
     return 0;
 }
 
+bool lt_special_will_drop(const leat_chan *ch)
+{
+    return ch->special && ch->drop && lt_chan_count(ch) == ch->capacity;
+}
+
 static int receive_now(leat_chan *ch, void *item)
 {
     if (lt_chan_count(ch) == 0)
