@@ -166,7 +166,9 @@ static int comes_from_a_worker_that_looks(void *arg)
     if (lt_runtime.processors < 2)
         return 0;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
-    struct question q = { .asked = leat_chan_make(s, 0, 0), .answered = leat_chan_make(s, 0, 0) };
+    /* The answer has a buffer, so that the task that answers waits only for the next question when
+     * its worker is held. */
+    struct question q = { .asked = leat_chan_make(s, 0, 0), .answered = leat_chan_make(s, 0, 1) };
     atomic_store(&lt_gap_hook, hold_looker);
     CHECK_IS(0, leat_go(s, answer, &q));
     CHECK_IS(0, leat_go_pinned(s, ask, &q));

@@ -479,6 +479,7 @@ void *lt_worker_main(void *argument)
     lt_worker_begin(worker);
     prctl(PR_SET_TIMERSLACK, 1UL); /* else the kernel adds 50 us to every sleep */
     lt_worker_go_in(worker);
+    worker->woke = worker->resumed = lt_clock_now();
     /* Acquire: sees what happened before the stop. */
     while (!atomic_load_explicit(&lt_runtime.stopping, memory_order_acquire)) {
         see_to_it(worker);
