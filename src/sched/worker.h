@@ -134,7 +134,7 @@ struct lt_worker {
     int64_t woke;           /* since when it is active, plus the time of its calls of others, */
     int64_t resumed;        /* when it last found something to run again, */
     uint32_t operations;    /* and how many it had done by then: see sched/takeover.h */
-    bool was_brief;         /* it is idle, and was active so briefly before; a hint */
+    bool was_brief;         /* it is idle, and parties may be taken over; a hint */
     unsigned index;
     void *fault_stack;              /* LT_FAULT_STACK bytes for sched/guard.h */
     struct lt_stack_batch returned; /* stacks that did not fit in the magazine */
