@@ -199,6 +199,14 @@ class Program:
         with open(self.errors, encoding="utf-8") as file:
             return file.read()
 
+    def wait_for_message(self, text):
+        """Fails if the program ends without it."""
+        wait_for(f"{text!r} of {self.process.args}",
+                 lambda: text in self.messages() or self.process.poll() is not None)
+        if text not in self.messages():
+            raise Failed(f"no {text!r} of {self.process.args}: it has said {self.end()}, "
+                         f"{self.messages()}")
+
 
 class Bench:
     def __init__(self):

@@ -321,7 +321,7 @@ def deaf(case):
     os.kill(engine.process.pid, signal.SIGSTOP)
     proxy.cut_all()
     for program in near, far:
-        wait_for("it is reported", lambda: "is away: " in program.messages())
+        program.wait_for_message("is away: ")
     same("near end", CANCELED, near.term()["ending"])
     same("far end", SERVED, far.term())
     proxy.close()
