@@ -190,32 +190,41 @@ static int64_t processor_time(void)
     return time.tv_sec * LEAT_S + time.tv_nsec;
 }
 
-/* While the system has no descriptor, the server costs less than 1 % of a processor; here for 0.6 s
- * that begin with the shortest pauses. */
+/* For 0.6 s that begin with the shortest pauses. Whether it costs less than 1 % of a processor. */
+static bool rests_during(int lack)
+{
+    struct server server;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    open_server(&server, scope);
+    server.expected = lack;
+    refuse(lack, INT32_MAX);
+    leat_io *io = call(server.text);
+    WAIT_UNTIL(atomic_load(&server.reports) > 0);
+    int64_t begun = processor_time(), since = leat_now();
+    CHECK_IS(0, leat_sleep(600 * LEAT_MS));
+    int64_t used = processor_time() - begun, passed = leat_now() - since;
+    /* 5, 10, 20 … ms: eight in the first second. */
+    CHECK(atomic_load(&server.reports) <= 9 + passed / LEAT_S);
+    refuse(0, 0);
+    ask(io);
+    CHECK_IS(0, leat_io_unref(io));
+    for (int k = 2; k < atomic_load(&server.reports) && k < 9; k++)
+        CHECK(server.reported_at[k] - server.reported_at[k - 1] >= (5 << (k - 1)) * LEAT_MS);
+    close_server(&server, scope);
+    return used < passed / (SCALE == 1 ? 100 : 10); /* the sanitizers have their own threads */
+}
+
+/* Each wake-up costs more while other programs use the caches and processors: one success is
+ * enough. */
 static int rests_while_there_is_a_lack(void *arg)
 {
+    enum { TRIES = 10 };
     (void)arg;
-    struct server server;
     for (int i = 0; i < 2; i++) {
-        leat_scope *scope = leat_scope_open(LEAT_NEVER);
-        open_server(&server, scope);
-        server.expected = lacks[i];
-        refuse(lacks[i], INT32_MAX);
-        leat_io *io = call(server.text);
-        WAIT_UNTIL(atomic_load(&server.reports) > 0);
-        int64_t begun = processor_time(), since = leat_now();
-        CHECK_IS(0, leat_sleep(600 * LEAT_MS));
-        int64_t used = processor_time() - begun, passed = leat_now() - since;
-        /* The sanitizers have their own threads. */
-        CHECK(used < passed / (SCALE == 1 ? 100 : 10));
-        /* 5, 10, 20 … ms: eight in the first second. */
-        CHECK(atomic_load(&server.reports) <= 9 + passed / LEAT_S);
-        refuse(0, 0);
-        ask(io);
-        CHECK_IS(0, leat_io_unref(io));
-        for (int k = 2; k < atomic_load(&server.reports) && k < 9; k++)
-            CHECK(server.reported_at[k] - server.reported_at[k - 1] >= (5 << (k - 1)) * LEAT_MS);
-        close_server(&server, scope);
+        bool rests = false;
+        for (int k = 0; k < TRIES && !rests; k++)
+            rests = rests_during(lacks[i]);
+        CHECK(rests);
     }
     return 0;
 }
