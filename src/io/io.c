@@ -76,9 +76,7 @@ static LT_COLD void follow(leat_io *io, const struct lt_worker *here)
         lt_io_raise(io, EPOLLIN | EPOLLOUT);
 }
 
-/* Called before a wait: a task may have moved since it registered its descriptor. After some waits
- * on another worker the descriptor follows it, so that an event need not wake two workers. */
-static void follow_task(leat_io *io)
+void lt_io_follow_task(leat_io *io)
 {
     const struct lt_worker *here = lt_current_worker(),
                            *there = atomic_load_explicit(&io->source.worker, memory_order_relaxed);
@@ -110,13 +108,6 @@ int lt_io_drained(leat_io *io, enum lt_way way, uint32_t raises)
     if (!error)
         lt_io_lower(io, way, raises, true);
     return error;
-}
-
-int lt_io_wait(leat_io *io, enum lt_way way, int64_t deadline)
-{
-    follow_task(io);
-    int error = leat_recv_until(lt_io_chan(io, way), NULL, deadline);
-    return error == -EPIPE ? -EBADF : error;
 }
 
 /* ---- users ---- */

@@ -165,9 +165,18 @@ int lt_io_drained(leat_io *io, enum lt_way way, uint32_t raises);
  * as leat_ready does, or a negative errno value. */
 int lt_io_settle(leat_io *io, unsigned events);
 
+/* Called before a wait: a task may have moved since it registered its descriptor. After some waits
+ * on another worker the descriptor follows it, so that an event need not wake two workers. */
+void lt_io_follow_task(leat_io *io);
+
 /* Waits until the channel is raised. 0; -EBADF if it was closed; -EAGAIN, -ETIMEDOUT, -ECANCELED,
  * -EDEADLK. */
-int lt_io_wait(leat_io *io, enum lt_way way, int64_t deadline);
+static inline int lt_io_wait(leat_io *io, enum lt_way way, int64_t deadline)
+{
+    lt_io_follow_task(io);
+    int error = leat_recv_until(lt_io_chan(io, way), NULL, deadline);
+    return error == -EPIPE ? -EBADF : error;
+}
 
 /* With LEAT_IO=uring: receives or sends in the worker's ring, if that pays, and waits for the
  * completion. `part`: the only part of a transfer; NULL if it has several. -EAGAIN: the ring does

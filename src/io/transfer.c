@@ -85,51 +85,74 @@ static int await_errors(leat_io *io, int64_t deadline)
     return error ? error : lt_io_is_late(deadline) ? -ETIMEDOUT : 0;
 }
 
+/* -EINTR: repeat begins again. */
+static int64_t make_call(leat_io *io, enum lt_way way, lt_io_call *call, void *arg, size_t whole,
+                         int64_t deadline)
+{
+    const bool rings = LT_UNLIKELY(lt_uring_is_wanted());
+    uint32_t raises = lt_io_raise_count(io, way);
+    int64_t n = call(io, arg);
+    lt_gap();
+    if (n == -EINTR)
+        return n;
+    if (n == -EAGAIN && rings && way == LT_IN &&
+        lt_io_turns_to_ring(io, only_part(call, arg), deadline))
+        return -EINTR;
+    if (n == -EAGAIN && is_for_errors(call, arg)) {
+        int error = await_errors(io, deadline);
+        return error ? error : -EINTR;
+    }
+    if (n == -EAGAIN) {
+        int error = lt_io_drained(io, way, raises);
+        return error ? error : deadline == LEAT_NOW ? -EAGAIN : -EINTR;
+    }
+    if (n > 0 && (size_t)n < whole && io->stream && lt_io_is_registered(io) &&
+        !atomic_load_explicit(&io->urgent, memory_order_relaxed) && lt_io_chan(io, way))
+        lt_io_lower(io, way, raises, false);
+    else if (rings && way == LT_IN)
+        lt_io_set_dry(io, n > 0 && (size_t)n < whole);
+    return n;
+}
+
+/* Not inline: the frame of lt_io_repeat, which each waiting task has on its stack, stays small. */
+__attribute__((noinline)) static int64_t attempt(leat_io *io, enum lt_way way, lt_io_call *call,
+                                                 void *arg, size_t whole, int64_t deadline)
+{
+    /* The calls are cancellation points. Workers are never cancelled. */
+    bool foreign = !lt_current_worker();
+    int saved = errno, cancel = foreign ? lt_cancel_put_off() : 0;
+    int64_t n = make_call(io, way, call, arg, whole, deadline);
+    if (foreign)
+        lt_cancel_restore(cancel);
+    errno = saved;
+    return n;
+}
+
+/* The same with LEAT_IO=uring. -EAGAIN: not in a ring. */
+__attribute__((noinline)) static int64_t
+attempt_by_ring(leat_io *io, enum lt_way way, lt_io_call *call, const void *arg, int64_t deadline)
+{
+    return lt_io_by_ring(io, way, only_part(call, arg), deadline);
+}
+
 static int64_t repeat(leat_io *io, enum lt_way way, lt_io_call *call, void *arg, size_t whole,
                       int64_t deadline)
 {
-    int unsaid = take_unsaid(io, way);
-    if (unsaid)
-        return unsaid;
-    const bool rings = LT_UNLIKELY(lt_uring_is_wanted());
-    for (;;) {
-        int64_t done = rings ? lt_io_by_ring(io, way, only_part(call, arg), deadline) : -EAGAIN;
-        if (done == -EINTR)
+    int64_t n = take_unsaid(io, way);
+    if (n)
+        return n;
+    do {
+        n = LT_UNLIKELY(lt_uring_is_wanted()) ? attempt_by_ring(io, way, call, arg, deadline)
+                                              : -EAGAIN;
+        if (n != -EAGAIN)
             continue;
-        if (done != -EAGAIN)
-            return done;
         /* Without a wait it asks the system at once: the reactor may not have looked yet. */
         bool waits = deadline != LEAT_NOW && !lt_io_is_raised(io, way);
-        int error = waits ? lt_io_wait(io, way, deadline) : 0;
-        if (error)
-            return error;
-        uint32_t raises = lt_io_raise_count(io, way);
-        int64_t n = call(io, arg);
-        lt_gap();
-        if (n == -EINTR)
-            continue;
-        if (n == -EAGAIN && rings && way == LT_IN &&
-            lt_io_turns_to_ring(io, only_part(call, arg), deadline))
-            continue;
-        if (n == -EAGAIN && is_for_errors(call, arg)) {
-            error = await_errors(io, deadline);
-            if (error)
-                return error;
-            continue;
-        }
-        if (n == -EAGAIN) {
-            error = lt_io_drained(io, way, raises);
-            if (error || deadline == LEAT_NOW)
-                return error ? error : -EAGAIN;
-            continue;
-        }
-        if (n > 0 && (size_t)n < whole && io->stream && lt_io_is_registered(io) &&
-            !atomic_load_explicit(&io->urgent, memory_order_relaxed) && lt_io_chan(io, way))
-            lt_io_lower(io, way, raises, false);
-        else if (rings && way == LT_IN)
-            lt_io_set_dry(io, n > 0 && (size_t)n < whole);
-        return n;
-    }
+        n = waits ? lt_io_wait(io, way, deadline) : 0;
+        if (!n)
+            n = attempt(io, way, call, arg, whole, deadline);
+    } while (n == -EINTR);
+    return n;
 }
 
 int64_t lt_io_repeat(leat_io *io, enum lt_way way, lt_io_call *call, void *arg, size_t whole,
@@ -138,13 +161,7 @@ int64_t lt_io_repeat(leat_io *io, enum lt_way way, lt_io_call *call, void *arg, 
     int error = lt_io_begin(io, deadline);
     if (error)
         return error;
-    /* The calls are cancellation points. Workers are never cancelled. */
-    bool foreign = !lt_current_worker();
-    int saved = errno, cancel = foreign ? lt_cancel_put_off() : 0;
     int64_t n = repeat(io, way, call, arg, whole, deadline);
-    if (foreign)
-        lt_cancel_restore(cancel);
-    errno = saved;
     lt_io_finish(io, deadline);
     return n;
 }
@@ -265,14 +282,19 @@ static int total(const struct iovec *parts, int n, size_t *bytes)
     return *bytes ? 0 : -EINVAL;
 }
 
+static int64_t read_parts(leat_io *io, struct vector *v, size_t bytes, int64_t deadline)
+{
+    int64_t got = lt_io_repeat(io, LT_IN, call_readv, v, bytes, deadline);
+    return got ? got : lt_wait_ended(lt_current_party());
+}
+
 int64_t lt_io_readv(leat_io *io, const struct iovec *parts, int n, int64_t deadline, bool asks)
 {
     size_t bytes;
     if (total(parts, n, &bytes) != 0)
         return -EINVAL;
-    struct vector v = { (struct iovec *)(uintptr_t)parts, n, asks };
-    int64_t got = lt_io_repeat(io, LT_IN, call_readv, &v, bytes, deadline);
-    return got ? got : lt_wait_ended(lt_current_party());
+    return read_parts(io, &(struct vector){ (struct iovec *)(uintptr_t)parts, n, asks }, bytes,
+                      deadline);
 }
 
 int64_t leat_readv(leat_io *io, const struct iovec *parts, int n, int64_t deadline)
@@ -280,10 +302,13 @@ int64_t leat_readv(leat_io *io, const struct iovec *parts, int n, int64_t deadli
     return lt_io_readv(io, parts, n, deadline, false);
 }
 
+/* Not by leat_readv, for a small frame. */
 int64_t leat_read_until(leat_io *io, void *buffer, size_t n, int64_t deadline)
 {
     struct iovec part = { buffer, n };
-    return leat_readv(io, &part, 1, deadline);
+    if (!buffer || n - 1 >= INT64_MAX)
+        return -EINVAL;
+    return read_parts(io, &(struct vector){ &part, 1, false }, n, deadline);
 }
 
 int64_t leat_read(leat_io *io, void *buffer, size_t n)
