@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Thread-local variables are right after each move to another worker, however the library is
 # compiled and linked: by gcc and clang, at -O2 and -O3, with position-independent code and without,
-# static and shared, with link-time optimization, and for AArch64 under qemu-user, which tries each
-# level in one way only. Only with LEAT_LONG, since each build takes ten seconds of a processor. A
-# way that the machine cannot try is named.
+# static and shared, with link-time optimization, and for AArch64 under qemu-user. Only with
+# LEAT_LONG, since each of the twelve builds takes ten seconds of a processor. A way that the
+# machine cannot try is named.
 set -euo pipefail
 
 if [ -z "${LEAT_LONG-}" ]; then
@@ -91,9 +91,8 @@ try() {
     if ! command -v "$2" >/dev/null; then
         echo "SKIPPED: $name: there is no such compiler"
     elif links; then
-        try_fixed -O2
-        try_pic -O3
-        [ "$machine" != "$own" ] || { try_pic -O2 && try_fixed -O3; }
+        try_pic -O2
+        try_fixed -O3
         try_lto
     fi
 }
