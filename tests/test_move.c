@@ -3,6 +3,10 @@
 #define _GNU_SOURCE /* gettid */
 #include "moves.h"
 
+#include "sched/current.h"
+#include "sched/runtime.h"
+#include "sched/steal.h"
+
 /* ---- tasks, blocks and callbacks after a task that computes ---- */
 
 enum { MANY = 20 };
@@ -398,6 +402,33 @@ static int once_functions_may_move(void *arg)
 }
 ON_MOVING_WORKERS(once_functions_may_move);
 
+/* ---- a thief that looks again after an hour ---- */
+
+/* As if 2^31 tasks had started on the other worker since the last look. No worker runs that long
+ * here, so the look is written by hand. */
+static int takes_nothing_from_an_empty_queue(void *arg)
+{
+    (void)arg;
+    CHECK_IS(0, leat_pin());
+    struct lt_worker *here = lt_current_worker(), *other = lt_runtime.workers[!here->index];
+    uint32_t head = atomic_load(&other->local_queue.head);
+    struct lt_seen *seen = &here->seen[other->index];
+    seen->head = seen->tail = head + INT32_MAX;
+    here->looked = leat_now() - 3600 * LEAT_S;
+    lt_worker_go_in(here);
+    lt_steal(here, leat_now());
+    lt_worker_go_out(here);
+    CHECK_IS(0, lt_local_queue_length(&here->local_queue));
+    CHECK_IS(head, atomic_load(&other->local_queue.head));
+    return leat_unpin();
+}
+
+static void takes_nothing_from_an_empty_queue_on_2(void **state)
+{
+    (void)state;
+    run_on(2, takes_nothing_from_an_empty_queue);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -410,6 +441,7 @@ int main(void)
         TESTS_ON_MOVING_WORKERS(old_deadlines_do_nothing),
         TESTS_ON_MOVING_WORKERS(holders_may_move),
         TESTS_ON_MOVING_WORKERS(once_functions_may_move),
+        cmocka_unit_test(takes_nothing_from_an_empty_queue_on_2),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

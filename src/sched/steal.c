@@ -69,6 +69,15 @@ struct change {
     bool sleeps;            /* it sleeps, or is about to wake */
 };
 
+/* How many of the parties in the local queue were there before a tail that was seen earlier. The
+ * indices wrap: after 2^31 starts the difference may be more than there are now, and then none is
+ * known to be that old. */
+static int32_t count_old(const struct lt_seen *now, uint32_t tail)
+{
+    int32_t old = (int32_t)(tail - now->head);
+    return old <= (int32_t)(now->tail - now->head) ? old : 0;
+}
+
 static struct change compare(const struct lt_worker *thief, struct lt_worker *victim, int64_t time)
 {
     const struct lt_seen *before = &thief->seen[victim->index];
@@ -79,7 +88,7 @@ static struct change compare(const struct lt_worker *thief, struct lt_worker *vi
         .still = time - before->since,
         .started = now.head - before->head,
         .made = now.tail - before->tail,
-        .new = (int32_t)(before->tail - now.head),
+        .new = count_old(&now, before->tail),
         .queued = now.tail != now.head,
         .done = (int64_t)(now.done - before->done),
         .spent = (int32_t)(now.spent - before->spent),
