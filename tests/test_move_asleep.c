@@ -11,13 +11,14 @@
 
 struct talk {
     leat_chan *asked, *answered;
+    int64_t patience;     /* how long the task that answers waits for a question */
     _Atomic pid_t thread; /* of the task that answers, when it received last; 0: not since */
 };
 
 static int answer(void *arg)
 {
     struct talk *talk = arg;
-    while (leat_recv(talk->asked, NULL) == 0) {
+    while (leat_recv_until(talk->asked, NULL, leat_after(talk->patience)) == 0) {
         atomic_store(&talk->thread, gettid());
         CHECK_IS(0, leat_send(talk->answered, NULL));
     }
@@ -61,31 +62,62 @@ static void come_together(struct talk *talk)
     }
 }
 
+/* Dumps, and the search for deadlocks, read what a worker that sleeps has published. */
+static void check_what_is_published(void)
+{
+    for (unsigned i = 0; i < lt_runtime.worker_count; i++) {
+        struct lt_worker *worker = lt_runtime.workers[i];
+        if (worker == lt_current_worker() || !lt_owned_visit(&worker->own))
+            continue;
+        if (atomic_load(&worker->asleep)) {
+            CHECK_IS(worker->wheel.count, atomic_load(&worker->tally.timers));
+            CHECK(worker->wheel.count || atomic_load(&worker->next_timer) == LEAT_NEVER);
+        }
+        lt_owned_end_visit(&worker->own, false);
+    }
+}
+
 static int ask(void *arg)
 {
     struct talk *talk = arg;
     for (int round = 0; round < 50 / SCALE; round++) {
         part(talk);
         come_together(talk);
+        check_what_is_published();
     }
     leat_close(talk->asked);
+    return 0;
+}
+
+static int run_talk(int64_t patience)
+{
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    struct talk talk = { .asked = leat_chan_make(s, 0, 0),
+                         .answered = leat_chan_make(s, 0, 0),
+                         .patience = patience };
+    CHECK_IS(0, leat_go(s, answer, &talk));
+    CHECK_IS(0, leat_go_pinned(s, ask, &talk));
+    CHECK_IS(0, leat_scope_close(s));
     return 0;
 }
 
 static int comes_to_where_it_is_woken(void *arg)
 {
     (void)arg;
-    leat_scope *s = leat_scope_open(LEAT_NEVER);
-    struct talk talk = { .asked = leat_chan_make(s, 0, 0), .answered = leat_chan_make(s, 0, 0) };
-    CHECK_IS(0, leat_go(s, answer, &talk));
-    CHECK_IS(0, leat_go_pinned(s, ask, &talk));
-    CHECK_IS(0, leat_scope_close(s));
-    return 0;
+    return run_talk(LEAT_NEVER);
 }
 ON_MOVING_WORKERS(comes_to_where_it_is_woken);
 
+static int takes_its_deadline_along(void *arg)
+{
+    (void)arg;
+    return run_talk(3600 * LEAT_S);
+}
+ON_MOVING_WORKERS(takes_its_deadline_along);
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { TESTS_ON_MOVING_WORKERS(comes_to_where_it_is_woken) };
+    const struct CMUnitTest tests[] = { TESTS_ON_MOVING_WORKERS(comes_to_where_it_is_woken),
+                                        TESTS_ON_MOVING_WORKERS(takes_its_deadline_along) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

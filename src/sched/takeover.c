@@ -74,6 +74,17 @@ void lt_takeover_end_sleep(struct lt_worker *worker)
     begin_activity(worker, worker->woke);
 }
 
+/* Inside the idle worker, which published this before it slept, and may sleep for long: dumps and
+ * the search for deadlocks read it. (If another thread sets an earlier shared timer meanwhile, it
+ * wakes the worker, too.) */
+static void publish_timers(struct lt_worker *idle)
+{
+    if (atomic_load_explicit(&idle->tally.timers, memory_order_relaxed) == idle->wheel.count)
+        return;
+    lt_tally_set(&idle->tally.timers, idle->wheel.count);
+    atomic_store_explicit(&idle->next_timer, lt_wheel_next(&idle->wheel), memory_order_relaxed);
+}
+
 bool lt_takeover(struct lt_worker *waker, struct lt_worker *idle, struct lt_party *party)
 {
     if (!LT_HINT(idle->was_brief) || lt_steal_stays(idle, party))
@@ -83,6 +94,7 @@ bool lt_takeover(struct lt_worker *waker, struct lt_worker *idle, struct lt_part
     lt_gap();
     if (!several_wait && lt_owned_visit(&idle->own)) {
         moved = lt_steal_move(party, idle, waker);
+        publish_timers(idle);
         lt_owned_end_visit(&idle->own, false);
     }
     if (moved) {

@@ -13,8 +13,8 @@
  * A worker with several ready parties takes none over: where many are woken at once, both workers
  * have enough to do.
  *
- * The idle worker is away from `own` meanwhile. The waker takes the party's timers, and adds
- * nothing. */
+ * The idle worker is away from `own` meanwhile. The waker takes the party's timers, publishes how
+ * many are left, and adds nothing. */
 #ifndef LT_SCHED_TAKEOVER_H
 #define LT_SCHED_TAKEOVER_H
 
