@@ -84,9 +84,14 @@ void lt_owned_come_back(struct lt_owned_lock *lock)
 {
     unsigned calls = enter_fenced(lock);
     lock->away = false;
-    /* The same. If a fence is wanted, the next entry sees that, and makes one. */
-    if (!(calls & LT_FENCE_WANTED))
-        atomic_store_explicit(&lock->fences, false, memory_order_seq_cst);
+    /* If a fence is wanted, the next entry sees that, and makes one. */
+    if (calls & LT_FENCE_WANTED)
+        return;
+    /* Acquire and release: the next entry sees the call of each visitor that has called before
+     * this, and the others see that the owner does not fence. A store alone would not do: on
+     * AArch64 the load of that entry may come before it. */
+    atomic_store_explicit(&lock->fences, false, memory_order_relaxed);
+    atomic_fetch_or_explicit(&lock->calls, 0, memory_order_acq_rel);
 }
 
 /* ---- visitors ---- */

@@ -32,7 +32,7 @@ bool lt_takeover_look(struct lt_worker *worker, int64_t dry);
 /* Inside: the worker, which ran dry at time `dry`, is about to sleep. */
 void lt_takeover_begin_sleep(struct lt_worker *worker, int64_t dry);
 
-/* It is active again. */
+/* It is active again, or for the first time. */
 void lt_takeover_end_sleep(struct lt_worker *worker);
 
 #endif

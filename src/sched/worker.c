@@ -14,6 +14,7 @@
 #include "sched/runtime.h"
 #include "sched/slab.h"
 #include "sched/steal.h"
+#include "sched/takeover.h"
 
 #include <errno.h>
 #include <sys/prctl.h>
@@ -479,7 +480,8 @@ void *lt_worker_main(void *argument)
     lt_worker_begin(worker);
     prctl(PR_SET_TIMERSLACK, 1UL); /* else the kernel adds 50 us to every sleep */
     lt_worker_go_in(worker);
-    worker->woke = worker->resumed = lt_clock_now();
+    worker->woke = lt_clock_now();
+    lt_takeover_end_sleep(worker);
     /* Acquire: sees what happened before the stop. */
     while (!atomic_load_explicit(&lt_runtime.stopping, memory_order_acquire)) {
         see_to_it(worker);
