@@ -36,10 +36,14 @@ seq 200 | map -j8 -l --tag -s 'for i in 1 2 3; do printf %s "$1."; echo $i; done
 is 'lines, no line feed at the end' 800 "$(cat "$out/got")"
 gives 'tag' 0 $'a\tx\na\ty\nb\tx\nb\ty' --tag -s 'echo x; echo y' ::: a b
 gives 'tag, no line feed' 0 $'a\tx\nb\tx' --tag printf x%.0s ::: a b
-gives 'tag, ended within a line' 1 $'a\tabc\nb\tbb\nc\tx' --tag -j3 --fail-fast -s 'case $1 in
-    a) printf abc; : >a1; sleep 50;; b) echo bb; : >b1;;
-    c) until [ -e a1 ] && [ -e b1 ]; do sleep 0.05; done
-        sleep 0.5; echo x; exit 1;; esac' ::: a b c
+# Job d has the place of job b, so that one is over when job c ends the run.
+map --tag -j3 --fail-fast -s 'case $1 in
+    a) printf abc; exec sleep 50;; b) echo bb;; d) : >begun; exec sleep 50;;
+    c) until grep -q abc got && [ -e begun ]; do sleep 0.02; done; echo x; exit 1;;
+    esac' ::: a b c d >got 2>"$out/err"
+is 'tag, ended within a line: status' 1 $?
+is 'tag, ended within a line: output' $'a\tabc\nb\tbb\nc\tx' "$(cat got)"
+rm begun
 is 'no line feed added' xx "$(map printf x%.0s ::: a b)"
 gives 'tag of columns' 0 $'a,b\ta' -C, --tag echo {1} ::: a,b
 

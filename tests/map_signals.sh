@@ -142,10 +142,14 @@ wait $run
 is 'deaf, a reader that does not read: status' 143 $?
 
 # nohup
-(trap '' HUP && exec "$leat" map -s 'sleep 0.5; echo done' ::: 1) >"$out/got" &
+rm -f pids go
+job='echo $$ >>pids; until [ -e go ]; do sleep 0.02; done; echo done'
+(trap '' HUP && exec "$leat" map -s "$job" ::: 1) >"$out/got" &
 run=$!
-sleep 0.2
+wait_for pids 1
 kill -HUP $run
+sleep 0.2
+: >go
 wait $run
 is 'nohup: status' 0 $?
 is 'nohup: output' 'done' "$(cat "$out/got")"

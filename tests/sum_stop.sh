@@ -88,17 +88,20 @@ mkdir leased
 echo 1 >leased/file
 perl -e '
     open(my $file, "+<", "leased/file") or die;
-    $SIG{IO} = "IGNORE";
+    $SIG{IO} = sub { open(my $asked, ">", "asked") };
     fcntl($file, 1024, 1) or exit 1; # F_SETLEASE, F_WRLCK
     open(my $ready, ">", "ready");
-    sleep 20' 2>/dev/null &
+    my $end = time + 20;
+    sleep 1 while time < $end' 2>/dev/null &
 holder=$!
 until [ -e ready ] || ! kill -0 "$holder" 2>/dev/null; do
     sleep 0.05
 done
 if [ -e ready ]; then
     "$leat" sum leased >"$out/got" 2>&1 &
-    sleep 0.5
+    until [ -e asked ] || ! kill -0 $!; do
+        sleep 0.05
+    done
     kill -TERM $!
     sleep 0.3
     kill -0 $! || fail 'the lease kept nobody waiting'
