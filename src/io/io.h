@@ -203,6 +203,16 @@ void lt_io_end_ring(leat_io *io);
  * value. */
 typedef int64_t lt_io_call(leat_io *io, void *arg);
 
+/* What a system call has returned, as an lt_io_call returns it. */
+static inline int64_t lt_io_result(ssize_t n)
+{
+    return n >= 0 ? n : errno == EWOULDBLOCK ? -EAGAIN : -errno;
+}
+
+/* Whether a call looks at a socket's queue of errors: that it is empty says nothing of bytes. Not
+ * of a block, which waits afterwards (LEAT_AWAIT_RECVMSG): then the channel must be lowered. */
+bool lt_io_is_for_errors(lt_io_call *call, const void *arg);
+
 /* As leat_readv and leat_writev. `asks`: for a block or a callback, which cannot wait: a call that
  * may block is not made and returns -EDEADLK. */
 int64_t lt_io_readv(leat_io *io, const struct iovec *parts, int n, int64_t deadline, bool asks);

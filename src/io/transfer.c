@@ -21,11 +21,6 @@ struct vector {
     bool asks; /* see lt_io_readv */
 };
 
-struct message {
-    struct msghdr *header;
-    int flags;
-};
-
 /* ---- the loop ---- */
 
 /* The end of a wait is not kept: the next call finds it again, or it does not concern that call.
@@ -63,18 +58,9 @@ static const struct iovec *only_part(lt_io_call *call, const void *arg)
     return (call == call_readv || call == call_writev) && v->n == 1 ? v->at : NULL;
 }
 
-static int64_t call_recvmsg(leat_io *io, void *arg);
-
-/* A call that finds the queue of errors empty: that says nothing of bytes. A block waits afterwards
- * (LEAT_AWAIT_RECVMSG), and then the channel must be lowered. */
-static bool is_for_errors(lt_io_call *call, const void *arg)
-{
-    const struct message *m = arg;
-    return call == call_recvmsg && m->flags & MSG_ERRQUEUE && lt_current_party()->kind != LT_BLOCK;
-}
-
-/* After such a call: 0 if the caller may wait for the channel or try again. While there are bytes,
- * which others may read, the channel stays raised, and the caller looks again and again. */
+/* After a call that found the queue of errors empty: 0 if the caller may wait for the channel or
+ * try again. While there are bytes, which others may read, the channel stays raised, and the caller
+ * looks again and again. */
 static int await_errors(leat_io *io, int64_t deadline)
 {
     int found = deadline == LEAT_NOW ? -EAGAIN : lt_io_settle(io, LEAT_IN);
@@ -98,7 +84,7 @@ static int64_t make_call(leat_io *io, enum lt_way way, lt_io_call *call, void *a
     if (n == -EAGAIN && rings && way == LT_IN &&
         lt_io_turns_to_ring(io, only_part(call, arg), deadline))
         return -EINTR;
-    if (n == -EAGAIN && is_for_errors(call, arg)) {
+    if (n == -EAGAIN && lt_io_is_for_errors(call, arg)) {
         int error = await_errors(io, deadline);
         return error ? error : -EINTR;
     }
@@ -128,13 +114,6 @@ __attribute__((noinline)) static int64_t attempt(leat_io *io, enum lt_way way, l
     return n;
 }
 
-/* The same with LEAT_IO=uring. -EAGAIN: not in a ring. */
-__attribute__((noinline)) static int64_t
-attempt_by_ring(leat_io *io, enum lt_way way, lt_io_call *call, const void *arg, int64_t deadline)
-{
-    return lt_io_by_ring(io, way, only_part(call, arg), deadline);
-}
-
 static int64_t repeat(leat_io *io, enum lt_way way, lt_io_call *call, void *arg, size_t whole,
                       int64_t deadline)
 {
@@ -142,8 +121,9 @@ static int64_t repeat(leat_io *io, enum lt_way way, lt_io_call *call, void *arg,
     if (n)
         return n;
     do {
-        n = LT_UNLIKELY(lt_uring_is_wanted()) ? attempt_by_ring(io, way, call, arg, deadline)
-                                              : -EAGAIN;
+        n = LT_UNLIKELY(lt_uring_is_wanted())
+                ? lt_io_by_ring(io, way, only_part(call, arg), deadline)
+                : -EAGAIN;
         if (n != -EAGAIN)
             continue;
         /* Without a wait it asks the system at once: the reactor may not have looked yet. */
@@ -233,17 +213,12 @@ static bool refuses_nowait(leat_io *io, ssize_t n)
     return true;
 }
 
-static int64_t result_of(ssize_t n)
-{
-    return n >= 0 ? n : errno == EWOULDBLOCK ? -EAGAIN : -errno;
-}
-
 /* ---- reading ---- */
 
 static int64_t block_readv(leat_io *io, void *arg)
 {
     struct vector *v = arg;
-    return result_of(readv(io->fd, v->at, v->n));
+    return lt_io_result(readv(io->fd, v->at, v->n));
 }
 
 static int64_t call_readv(leat_io *io, void *arg)
@@ -254,16 +229,16 @@ static int64_t call_readv(leat_io *io, void *arg)
     switch (atomic_load_explicit(&io->kind, memory_order_relaxed)) {
     case LT_IO_SOCKET: {
         if (v->n == 1)
-            return result_of(recv(io->fd, v->at->iov_base, v->at->iov_len, MSG_DONTWAIT));
+            return lt_io_result(recv(io->fd, v->at->iov_base, v->at->iov_len, MSG_DONTWAIT));
         struct msghdr message = { .msg_iov = v->at, .msg_iovlen = (size_t)v->n };
-        return result_of(recvmsg(io->fd, &message, MSG_DONTWAIT));
+        return lt_io_result(recvmsg(io->fd, &message, MSG_DONTWAIT));
     }
     case LT_IO_NEVER: return block_readv(io, v);
     case LT_IO_SIMULATED: return lt_simulated_read(io, v->at, v->n);
     case LT_IO_FOREIGN: {
         ssize_t n = preadv2(io->fd, v->at, v->n, -1, RWF_NOWAIT);
         if (!refuses_nowait(io, n))
-            return result_of(n);
+            return lt_io_result(n);
     }
         __attribute__((fallthrough));
     default: return call_slowly(io, LT_IN, block_readv, v);
@@ -346,7 +321,7 @@ static ssize_t writev_quietly(int fd, const struct vector *v, int flags)
 
 static int64_t block_writev(leat_io *io, void *arg)
 {
-    return result_of(writev_quietly(io->fd, arg, 0));
+    return lt_io_result(writev_quietly(io->fd, arg, 0));
 }
 
 /* A pipe that poll(2) calls ready takes PIPE_BUF bytes without waiting. A longer write would wait
@@ -369,16 +344,16 @@ static int64_t call_writev(leat_io *io, void *arg)
     case LT_IO_SOCKET: {
         enum { QUIETLY = MSG_DONTWAIT | MSG_NOSIGNAL };
         if (v->n == 1)
-            return result_of(send(io->fd, v->at->iov_base, v->at->iov_len, QUIETLY));
+            return lt_io_result(send(io->fd, v->at->iov_base, v->at->iov_len, QUIETLY));
         struct msghdr message = { .msg_iov = v->at, .msg_iovlen = (size_t)v->n };
-        return result_of(sendmsg(io->fd, &message, QUIETLY));
+        return lt_io_result(sendmsg(io->fd, &message, QUIETLY));
     }
     case LT_IO_NEVER: return block_writev(io, v);
     case LT_IO_SIMULATED: return lt_simulated_write(io, v->at, v->n);
     case LT_IO_FOREIGN: {
         ssize_t n = writev_quietly(io->fd, v, RWF_NOWAIT);
         if (!refuses_nowait(io, n))
-            return result_of(n);
+            return lt_io_result(n);
     }
         __attribute__((fallthrough));
     default: return write_slowly(io, v);
@@ -431,79 +406,6 @@ int64_t leat_write_until(leat_io *io, const void *data, size_t n, int64_t deadli
 int64_t leat_write(leat_io *io, const void *data, size_t n)
 {
     return leat_write_until(io, data, n, LEAT_NEVER);
-}
-
-/* ---- messages ---- */
-
-/* If another party was faster, the header must not change: the caller asks the system with it. */
-static int64_t reread_message(leat_io *io, struct message *m)
-{
-    struct msghdr *header = m->header;
-    int64_t n = lt_io_reread(io, header->msg_iov, header->msg_iovlen, m->flags & MSG_PEEK);
-    if (n < 0)
-        return n;
-    header->msg_namelen = 0;
-    header->msg_controllen = 0;
-    header->msg_flags = 0;
-    return n;
-}
-
-static int64_t call_recvmsg(leat_io *io, void *arg)
-{
-    struct message *m = arg;
-    if (LT_UNLIKELY(lt_io_is_simulated(io)))
-        return -ENOTSUP;
-    if (lt_io_has_unread(io) && !(m->flags & (MSG_OOB | MSG_ERRQUEUE)))
-        return reread_message(io, m);
-    return result_of(recvmsg(io->fd, m->header, m->flags | MSG_DONTWAIT | MSG_CMSG_CLOEXEC));
-}
-
-static int64_t call_sendmsg(leat_io *io, void *arg)
-{
-    struct message *m = arg;
-    if (LT_UNLIKELY(lt_io_is_simulated(io)))
-        return -ENOTSUP;
-    return result_of(sendmsg(io->fd, m->header, m->flags | MSG_DONTWAIT | MSG_NOSIGNAL));
-}
-
-int64_t leat_recvmsg(leat_io *io, struct msghdr *header, int flags, int64_t deadline)
-{
-    struct message m = { header, flags };
-    return header ? lt_io_repeat(io, LT_IN, call_recvmsg, &m, 0, deadline) : -EINVAL;
-}
-
-int64_t leat_sendmsg(leat_io *io, const struct msghdr *header, int flags, int64_t deadline)
-{
-    struct message m = { (struct msghdr *)(uintptr_t)header, flags };
-    return header ? lt_io_repeat(io, LT_OUT, call_sendmsg, &m, 0, deadline) : -EINVAL;
-}
-
-int64_t leat_recvfrom(leat_io *io, void *buffer, size_t n, struct sockaddr *from, socklen_t *size,
-                      int64_t deadline)
-{
-    struct iovec part = { buffer, n };
-    struct msghdr header = {
-        .msg_name = from, .msg_namelen = size ? *size : 0, .msg_iov = &part, .msg_iovlen = 1
-    };
-    if ((!buffer && n) || (from && !size))
-        return -EINVAL;
-    int64_t got = leat_recvmsg(io, &header, 0, deadline);
-    if (got >= 0 && size)
-        *size = header.msg_namelen;
-    return got;
-}
-
-int64_t leat_sendto(leat_io *io, const void *data, size_t n, const struct sockaddr *to,
-                    socklen_t size, int64_t deadline)
-{
-    struct iovec part = { (void *)(uintptr_t)data, n };
-    struct msghdr header = { .msg_name = (void *)(uintptr_t)to,
-                             .msg_namelen = to ? size : 0,
-                             .msg_iov = &part,
-                             .msg_iovlen = 1 };
-    if (!data && n)
-        return -EINVAL;
-    return leat_sendmsg(io, &header, 0, deadline);
 }
 
 int leat_shutdown(leat_io *io, int how)
