@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "chan/now.h"
 #include "sched/global_queue.h"
+#include "sched/nudge.h"
 
 #include <sched.h>
 

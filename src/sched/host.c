@@ -6,6 +6,7 @@
 #include "base/world.h"
 #include "sched/current.h"
 #include "sched/global_queue.h"
+#include "sched/nudge.h"
 #include "sched/probe.h"
 #include "sched/slab.h"
 

@@ -4,6 +4,7 @@
 #include "base/gap.h"
 #include "sched/current.h"
 #include "sched/global_queue.h"
+#include "sched/nudge.h"
 #include "sched/runtime.h"
 
 #include <leat/base.h>

@@ -322,27 +322,6 @@ void lt_worker_alert(struct lt_worker *worker);
 /* Whether a worker that is about to sleep has something to do. */
 bool lt_worker_has_news(struct lt_worker *worker);
 
-/* Puts a task on its home's list of nudges, from any thread. The caller, which has set
- * task->nudged, then alerts the worker. lt_worker_look_at_some_nudges, called inside, looks at some
- * of that list. A task that has moved to another worker is nudged there; the running one is left
- * for later. */
-void lt_worker_nudge(struct lt_worker *worker, struct lt_task *task);
-void lt_worker_look_at_some_nudges(struct lt_worker *worker);
-
-/* Whether the worker has nudges: a hint. */
-static inline bool lt_worker_is_nudged(const struct lt_worker *worker)
-{
-    /* Relaxed: it only decides whether to look. */
-    return atomic_load_explicit(&worker->taken_nudges, memory_order_relaxed) ||
-           atomic_load_explicit(&worker->nudges, memory_order_relaxed);
-}
-
-static inline void lt_worker_look_at_nudges(struct lt_worker *worker)
-{
-    if (LT_UNLIKELY(lt_worker_is_nudged(worker)))
-        lt_worker_look_at_some_nudges(worker);
-}
-
 /* Inside, by the worker or a thief: moves what is in the inbox to the ready list. False if it was
  * empty. */
 bool lt_worker_drain(struct lt_worker *worker);

@@ -1,6 +1,7 @@
 #include "scope/scope.h"
 
 #include "base/gap.h"
+#include "sched/nudge.h"
 #include "sched/runtime.h"
 #include "scope/wait.h"
 

@@ -4,6 +4,7 @@
 #include "sched/current.h"
 #include "sched/global_queue.h"
 #include "sched/host.h"
+#include "sched/nudge.h"
 #include "sched/runtime.h"
 #include "sched/steal.h"
 #include "scope/scope.h"
