@@ -5,7 +5,7 @@
  * work in any task and thread: a failure prints one line and ends the program.
  *
  * A file that is compiled with TESTS_IN_SIM=n runs each body in the seeded world instead: with n
- * seeds, or with n / 20 without LEAT_LONG in the environment. LEAT_SIM=from:to (without `to`) or
+ * seeds, or with n / 10 without LEAT_LONG in the environment. LEAT_SIM=from:to (without `to`) or
  * LEAT_SEED in the environment chooses the seeds. */
 #ifndef LEAT_TESTS_SUPPORT_H
 #define LEAT_TESTS_SUPPORT_H
@@ -193,7 +193,7 @@ static inline unsigned senders_of(leat_chan *ch)
 /* Each test takes a third of the seeds. In the last third a turn takes up to 1 us. */
 static inline void run_on(unsigned workers, leat_fn *body)
 {
-    unsigned long long from = 0, to = in_long_run() ? TESTS_IN_SIM : (TESTS_IN_SIM + 19) / 20;
+    unsigned long long from = 0, to = in_long_run() ? TESTS_IN_SIM : (TESTS_IN_SIM + 9) / 10;
     const char *range = getenv("LEAT_SIM");
     if (range)
         CHECK_IS(2, sscanf(range, "%llu:%llu", &from, &to));
