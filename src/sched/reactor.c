@@ -34,13 +34,20 @@ enum { CHUNKS = 32 };
 #define BELL UINT64_MAX /* the data of a bell's events */
 
 /* Chunk k has LT_REACTOR_SLOTS << k slots. A slot is never freed, since an event that names it may
- * be under way, but it is reused. */
+ * be under way, but it is reused. Only slots that were used once have touched their memory. */
 static struct {
     struct lt_lock lock;
-    uint32_t free; /* index + 1 of the first free slot; 0: none */
+    uint32_t free; /* index + 1 of the first slot that was used and is free; 0: none */
+    uint32_t used; /* slots below this index were used */
     unsigned chunks;
     struct slot *_Atomic chunk[CHUNKS];
 } table;
+
+/* The index of the first slot of chunk k. */
+static uint32_t first_of(unsigned k)
+{
+    return LT_REACTOR_SLOTS * ((UINT32_C(1) << k) - 1);
+}
 
 static struct slot *slot_at(uint32_t index)
 {
@@ -48,22 +55,19 @@ static struct slot *slot_at(uint32_t index)
     unsigned k = 31 - (unsigned)__builtin_clz(n);
     /* Acquire: the slots are seen zeroed. */
     struct slot *chunk = atomic_load_explicit(&table.chunk[k], memory_order_acquire);
-    return chunk + (index - LT_REACTOR_SLOTS * ((UINT32_C(1) << k) - 1));
+    return chunk + (index - first_of(k));
 }
 
 /* With the lock held. */
 static bool add_chunk(void)
 {
     unsigned k = table.chunks;
-    uint32_t n = (uint32_t)LT_REACTOR_SLOTS << k, first = n - LT_REACTOR_SLOTS;
-    struct slot *slots = k < CHUNKS - 8 ? lt_alloc(n * sizeof *slots) : NULL;
+    size_t size = ((size_t)LT_REACTOR_SLOTS << k) * sizeof(struct slot), page = lt_page_size();
+    struct slot *slots = k < CHUNKS - 8 ? lt_map((size + page - 1) / page * page) : NULL;
     if (!slots)
         return false;
-    for (uint32_t i = 0; i < n; i++)
-        slots[i].next_free = i + 1 < n ? first + i + 2 : 0;
     atomic_store_explicit(&table.chunk[k], slots, memory_order_release);
     table.chunks++;
-    table.free = first + 1;
     return true;
 }
 
@@ -72,9 +76,11 @@ static uint32_t slot_get(struct lt_source *source)
 {
     uint32_t index = NO_SLOT;
     lt_lock(&table.lock);
-    if (table.free || add_chunk()) {
+    if (table.free) {
         index = table.free - 1;
         table.free = slot_at(index)->next_free;
+    } else if (table.used < first_of(table.chunks) || add_chunk()) {
+        index = table.used++;
     }
     lt_unlock(&table.lock);
     if (index == NO_SLOT)
@@ -176,9 +182,11 @@ static void forget(uint32_t index)
 void lt_reactors_close(void)
 {
     pthread_mutex_lock(&opening);
-    for (unsigned k = 0; k < table.chunks; k++)
-        for (uint32_t i = 0, n = (uint32_t)LT_REACTOR_SLOTS << k; i < n; i++)
-            forget(n - LT_REACTOR_SLOTS + i);
+    lt_lock(&table.lock);
+    uint32_t used = table.used;
+    lt_unlock(&table.lock);
+    for (uint32_t index = 0; index < used; index++)
+        forget(index);
     for (unsigned i = 0; i < lt_runtime.worker_count && lt_runtime.workers[i]; i++) {
         struct lt_reactor *reactor = &lt_runtime.workers[i]->reactor;
         if (!lt_reactor_is_open(reactor))
