@@ -413,6 +413,9 @@ static int copy_without_waits(void *arg)
     CHECK(n < MUCH && (n > 0 || n == -ETIMEDOUT));
     CHECK_IS(-ETIMEDOUT, leat_copy(to, from, MUCH, 1));
     CHECK_IS(1, leat_copy(to, from, 1, LEAT_NOW));
+    leat_scope_cancel(s);
+    CHECK_IS(-ECANCELED, leat_copy(to, from, 1, 1));
+    CHECK_IS(-ECANCELED, leat_copy(to, from, 1, LEAT_NOW));
     (void)arg;
     return leat_scope_close(s);
 }

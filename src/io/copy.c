@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/cancel.h"
 #include "io/io.h"
+#include "scope/wait.h"
 
 #include <leat/task.h>
 
@@ -42,13 +43,21 @@ static int64_t not_read(const struct copy *copy, int64_t error)
     return error;
 }
 
+/* Two descriptors that are always ready never wait, so no wait ends at the deadline. */
+static int end_in_time(const struct copy *copy)
+{
+    if (!lt_io_is_late(copy->deadline))
+        return 0;
+    return lt_wait_allowed(lt_current_party()) ? -ECANCELED : -ETIMEDOUT;
+}
+
 /* Returns as leat_read does. After an error, bytes may be left in it. */
 static int64_t copy_piece(struct copy *copy, struct lt_unread *left)
 {
     left->begin = left->end = 0;
-    /* Two descriptors that are always ready never wait, so no wait ends at the deadline. */
-    if (lt_io_is_late(copy->deadline))
-        return -ETIMEDOUT;
+    int end = end_in_time(copy);
+    if (end)
+        return end;
     int64_t n =
         leat_read_until(copy->from, left->bytes, next_bytes(copy, COPY_BYTES), copy->deadline);
     if (n <= 0)
@@ -106,9 +115,10 @@ static int64_t drain(leat_io *to, void *arg)
 static int64_t pass_piece(struct hose *hose)
 {
     struct copy *copy = hose->copy;
-    if (lt_io_is_late(copy->deadline))
-        return -ETIMEDOUT;
-    int64_t n = lt_io_repeat(copy->from, LT_IN, fill, hose, 0, copy->deadline), out;
+    int64_t out, n = end_in_time(copy);
+    if (n)
+        return n;
+    n = lt_io_repeat(copy->from, LT_IN, fill, hose, 0, copy->deadline);
     if (n <= 0)
         return n && n != -EXDEV ? not_read(copy, n) : n;
     for (hose->inside = (size_t)n; hose->inside; hose->inside -= (size_t)out) {
@@ -224,9 +234,9 @@ static int64_t copy_by_sendfile(struct copy *copy)
 {
     int64_t n = 1;
     while (n > 0 && copy->done < copy->most) {
-        n = lt_io_is_late(copy->deadline)
-                ? -ETIMEDOUT
-                : lt_io_repeat(copy->to, LT_OUT, call_sendfile, copy, 0, copy->deadline);
+        n = end_in_time(copy);
+        if (!n)
+            n = lt_io_repeat(copy->to, LT_OUT, call_sendfile, copy, 0, copy->deadline);
         if (n > 0)
             copy->done += n;
     }
