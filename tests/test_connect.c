@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -281,6 +282,24 @@ static int system_resolves(void *arg)
 }
 ON_WORKERS(system_resolves);
 
+/* The C library then reports that there is no such name, or no such service. */
+static int lack_of_descriptors_is_told(void *arg)
+{
+    (void)arg;
+    leat_address address;
+    struct rlimit limit, none;
+    CHECK_IS(0, getrlimit(RLIMIT_NOFILE, &limit));
+    none = (struct rlimit){ 0, limit.rlim_max };
+    CHECK_IS(0, setrlimit(RLIMIT_NOFILE, &none));
+    int name = leat_resolve("name.invalid", "80", &address, 1, LEAT_NEVER);
+    int service = leat_resolve("127.0.0.1", "http", &address, 1, LEAT_NEVER);
+    CHECK_IS(0, setrlimit(RLIMIT_NOFILE, &limit));
+    CHECK_IS(-EMFILE, name);
+    CHECK_IS(-EMFILE, service);
+    return 0;
+}
+ON_WORKERS(lack_of_descriptors_is_told);
+
 static int equal_questions_are_shared(void *arg)
 {
     (void)arg;
@@ -388,6 +407,7 @@ int main(void)
         TESTS_ON_WORKERS(full_backlog_is_tried_again),
         cmocka_unit_test(own_port_is_refused),
         TESTS_ON_WORKERS(system_resolves),
+        TESTS_ON_WORKERS(lack_of_descriptors_is_told),
         TESTS_ON_WORKERS(equal_questions_are_shared),
         TESTS_ON_WORKERS(questions_wait_for_threads),
         cmocka_unit_test(stop_waits_for_the_system),

@@ -39,11 +39,14 @@ static struct {
 
 static int error_of(int code)
 {
+    /* Then the C library cannot open its files, and may report that a name does not exist. */
+    if (errno == EMFILE || errno == ENFILE)
+        return -errno;
     switch (code) {
-    case EAI_AGAIN: return -EHOSTDOWN;
+    case EAI_AGAIN:
+    case EAI_SYSTEM: return -EHOSTDOWN;
     case EAI_FAIL: return -EPROTO;
     case EAI_MEMORY: return -ENOMEM;
-    case EAI_SYSTEM: return errno == EMFILE || errno == ENFILE ? -errno : -EHOSTDOWN;
     case EAI_NONAME:
     case EAI_SERVICE:
     case EAI_NODATA:
@@ -65,6 +68,7 @@ static bool is_among(const leat_address *addresses, int n, const struct addrinfo
 static int ask_system(const char *host, const char *service, leat_address *addresses)
 {
     struct addrinfo *list;
+    errno = 0;
     int n = 0, code = getaddrinfo(host, service, &(struct addrinfo){ 0 }, &list);
     if (code)
         return error_of(code);
