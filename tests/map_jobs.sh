@@ -30,6 +30,16 @@ is 'errors of each try' '1 2' "$(head -n 2 "$out/err" | xargs)"
 gives 'a place meanwhile' 0 $'1\n2' -j1 --retries=6 --backoff=100ms \
     -s '[ "$1" = 2 ] && : >ran; [ -e ran ] && echo "$1"' ::: 1 2
 
+# A retry needs no further item: none comes, or can begin, before the job has succeeded; or the list
+# ends in the pause.
+script=': >"try.$1.$LEAT_TRY"; [ "$LEAT_TRY" = 2 ] && echo "$1"'
+is 'a retry before the next item' $'a\nb' "$( (echo a; wait_for test -e try.a.2; echo b) |
+    map -j1 --retries=1 --backoff=1ms -s "$script")"
+is 'a retry after the last item' c "$( (echo c; wait_for test -e try.c.1) |
+    map -j1 --retries=1 --backoff=300ms -s "$script")"
+gives 'a retry with a full window' 0 $'1\n2\n3' -j1 --window=1 --retries=1 --backoff=1ms \
+    -s "$script" ::: 1 2 3
+
 # A place that is lent is not waited for: the third job takes long.
 is 'a place that was lent' 'one two' "$(map -j1 --spill=0 --retries=1 --backoff=0.3 -s 'case $1 in
     1) [ "$LEAT_TRY" = 2 ] || exit 1; sleep 0.3; echo one;;

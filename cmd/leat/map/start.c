@@ -47,17 +47,25 @@ struct job *next_job(struct run *run, unsigned place)
     return job;
 }
 
-/* Waits for an offer. NULL: there are no more, or no more jobs may start. */
-static struct job *await_job(struct run *run, unsigned place)
+/* Waits for an offer, and lends the place meanwhile to a job that waits for one: perhaps no offer
+ * comes before that job has been delivered. *job: NULL if the place has been lent. False: there are
+ * no more offers, or no more jobs may start; then the place is still the caller's. */
+static bool await_job(struct run *run, unsigned *place, struct job **job)
 {
     struct offer offer;
-    struct job *job = NULL;
-    leat_case cases[] = { LEAT_RECV(run->stopping, NULL), LEAT_RECV(run->offers, &offer) };
+    unsigned lent = *place;
+    leat_case cases[] = { LEAT_RECV(run->stopping, NULL), LEAT_SEND(run->lend, &lent),
+                          LEAT_RECV(run->offers, &offer) };
+    *job = NULL;
     leat_mutex_lock(run->taking);
-    if (leat_select_ordered(cases, 2, LEAT_NEVER) == 1 && cases[1].status == 0)
-        job = take(run, &offer, place);
+    int got = leat_select_ordered(cases, 3, LEAT_NEVER);
+    if (got == 2 && cases[2].status == 0)
+        *job = take(run, &offer, *place);
     leat_mutex_unlock(run->taking);
-    return job;
+    bool gone = got == 1 || *job;
+    if (gone)
+        *place = 0;
+    return gone;
 }
 
 /* If the system allows no more threads, a task waits for what it needs. */
@@ -93,10 +101,12 @@ int start_jobs(void *arg)
 {
     struct run *run = arg;
     struct job *job;
-    unsigned place;
+    unsigned place = 0;
     leat_shield(); /* the deliverer waits for the last job */
-    while (place_take_free(run, &place) == 0 && (job = await_job(run, place)))
-        start_job(run, job);
+    while (place_take_free(run, &place) == 0 && await_job(run, &place, &job))
+        if (job)
+            start_job(run, job);
+    place_give_back(run, &place);
     leat_mutex_lock(run->taking);
     if (run->fed_badly)
         feed_complain(run, run->fed_badly);
