@@ -92,6 +92,16 @@ is 'per cent: from ten jobs on' 10 "$(wc -l <"$out/got")"
 map -j1 --halt=soon,fail=60% -s 'exit $(($1 % 2))' <numbers 2>"$out/err"
 grep -q '20 of 40' "$out/err" || fail "per cent, not reached: $(cat "$out/err")"
 
+# The run ends while items are passed by that the log has: that is no trouble with the items.
+job='[ "$1" != 10 ]'
+perl -e 'sub put { print join("\t", @_), "\n" }
+    put qw(Seq Host Starttime JobRuntime Send Receive Exitval Signal Command);
+    put $_, ":", (0) x 6, "sh -c \x27$ARGV[0]\x27 sh $_" for 101 .. 200000' "$job" >long_log
+{ seq 24; seq 101 200000; } |
+    map -j1 --halt=soon,fail=1 --log=long_log --resume -s "$job" 2>"$out/err"
+is 'halted while items are passed by: status' 1 $?
+is 'halted while items are passed by' 'leat map: halted: 1 of 10 jobs failed' "$(cat "$out/err")"
+
 # a daemon that keeps the output is not waited for, and stays
 map -s 'sleep 60 & echo $!' ::: a >"$out/got"
 daemon=$(cat "$out/got")

@@ -144,7 +144,7 @@ int feed(void *arg)
     leat_close(run->offers);
     leat_mutex_lock(run->taking);
     run->fed_all = true;
-    run->fed_badly = error;
+    run->fed_badly = error == -ECANCELED ? 0 : error; /* the end of the run is no trouble */
     if (run->taken == run->fed)
         leat_close(run->drained);
     leat_mutex_unlock(run->taking);
