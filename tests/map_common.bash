@@ -26,6 +26,20 @@ says() {
     grep -qF -- "$message" "$out/err" || fail "$what: $(head -n 1 "$out/err")"
 }
 
+# late WHAT STATUS WANTED ARGUMENT...: the same with a time limit, where the job makes the file
+# `begun` when it has come to the point. A slow machine may not let it: then with a longer limit.
+late() {
+    local limit got status
+    for limit in 0.2 1 5 25; do
+        rm -f begun
+        got=$(map --timeout=$limit "${@:4}" 2>"$out/err")
+        status=$?
+        [ ! -e begun ] || break
+    done
+    is "$1: status" "$2" "$status"
+    is "$1: output" "$3" "$got"
+}
+
 # can_be_full: whether a file system of 1 MiB can be mounted in the folder `full`.
 can_be_full() {
     mkdir -p full && unshare -rm mount -t tmpfs -o size=1m none full 2>"$out/err"

@@ -97,10 +97,12 @@ gives 'one is unknown' 0 $'1\n2' --on=unknown,a \
 printf '%s\n' 'leat map: unknown: ssh: cannot resolve unknown' \
     'leat map: unknown: no leat worker answers' >"$out/wanted"
 same 'one is unknown: messages' "$out/wanted" "$out/err"
-gives 'a stranger' 0 1 --on=stranger,slow echo ::: 1 & stranger=$!
+map --on=stranger,slow echo ::: 1 >"$out/got" 2>"$out/err" & stranger=$!
 wait_for [ -e "$WORKERS/slow" ]
 : >"$WORKERS/go"
 wait $stranger
+is 'a stranger: status' 0 $?
+is 'a stranger: output' 1 "$(cat "$out/got")"
 says 'a greeting' 2 "stranger: this is not a leat worker: it said 'Welcome to the machine'" \
     --on=stranger echo ::: 1
 says 'another version' 2 'old: it has version 0.0.1 of leat' --on=old echo ::: 1

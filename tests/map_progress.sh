@@ -6,34 +6,49 @@ script -qec true /dev/null </dev/null >/dev/null 2>&1 ||
 
 # terminal COMMAND: runs it on a terminal; what the terminal got is in $out/terminal
 terminal() {
-    script -qec "$1" /dev/null </dev/null >"$out/terminal"
+    timeout -k 5 120 script -qefc "$1" /dev/null </dev/null >"$out/terminal"
 }
 shows() {
     tr '\r' '\n' <"$out/terminal" | grep -qE "$2" || fail "$1: $(tr '\r' '|' <"$out/terminal")"
 }
+# The jobs wait until the terminal has such a line: sees PATTERN
+export terminal=$out/terminal
+cat >sees <<'SEES'
+until tr '\r' '\n' <"$terminal" | grep -q "$1"; do sleep 0.05; done
+SEES
+cat >lists <<'LISTS'
+[ "$1" -lt 3 ] || sh sees '^2 of 4 jobs done, 2 running'
+exit $(($1 == 1))
+LISTS
+cat >one <<'ONE'
+[ "$1" != 6 ] || sh sees '^1 .*jobs done, 1 running'
+echo "$1"
+ONE
 
-terminal "$leat map -j2 -s 'sleep 0.\$1; exit \$((\$1 == 8))' ::: 8 7 6 5 >'$out/got'"
-shows 'lists' '^2 of 4 jobs done, 2 running, 1 failed, [0-9.]+/s, 0:0[0-9] left'
+terminal "$leat map -j2 sh lists ::: 1 2 3 4 >'$out/got'"
+shows 'lists' '^2 of 4 jobs done, 2 running, 1 failed, [0-9.]+/s, [0-9]+:[0-9]{2} left'
 seq 5 7 >numbers
-terminal "$leat map -j1 -a numbers -s 'sleep 0.\$1' >'$out/got'"
+terminal "$leat map -j1 -a numbers sh one >'$out/got'"
 shows 'a file' '^1 of 3 jobs done, 1 running, 0 failed'
-terminal "cat numbers | $leat map -j1 -s 'sleep 0.\$1; echo \$1'"
+# At the end the line is erased: a return, spaces over all of it, a return.
+tail -c 90 "$out/terminal" | grep -q $'\r  *\r$' || fail 'the progress was left standing'
+terminal "cat numbers | $leat map -j1 sh one"
 shows 'a pipe' '^1 jobs done, 1 running, 0 failed'
 tr '\r' '\n' <"$out/terminal" | grep -Ev 'jobs done|^ *$' >"$out/got"
 same 'output and progress on one terminal' numbers "$out/got"
-# At the end the line is erased: a return, spaces over all of it, a return.
-terminal "$leat map -j1 -a numbers -s 'sleep 0.\$1' >'$out/got'"
-tail -c 90 "$out/terminal" | grep -q $'\r  *\r$' || fail 'the progress was left standing'
-terminal "$leat map --no-progress -j1 -a numbers -s 'sleep 0.\$1' >'$out/got'"
+# A line comes after half a second.
+terminal "$leat map --no-progress -j1 -s 'sleep 1' ::: 1 >'$out/got'"
 is '--no-progress' '' "$(cat "$out/terminal")"
-map -j1 -a numbers -s 'sleep 0.$1' 2>"$out/err"
+map -j1 -s 'sleep 1' ::: 1 2>"$out/err"
 is 'no terminal' '' "$(cat "$out/err")"
-
 
 # A job that reads the terminal is stopped, and the terminal's input is not its own; the time limit
 # ends it. Its standard input is not the terminal.
-terminal "$leat map -j1 --timeout=1 --no-progress \
-    -s 'echo \$\$ >reader; read x </dev/tty; echo \$x' ::: 1; echo \"status \$?\""
+for limit in 1 5 25; do # a slow machine may not let the job come that far in a second
+    terminal "$leat map -j1 --timeout=$limit --no-progress \
+        -s 'echo \$\$ >reader; read x </dev/tty; echo \$x' ::: 1; echo \"status \$?\""
+    [ ! -s reader ] || break
+done
 shows 'reads the terminal: status' '^status 1$'
 shows 'reads the terminal: message' '^leat map: 1 of 1 jobs failed$'
 wait_for are_gone "$(cat reader)"

@@ -30,8 +30,14 @@ map --log=twice echo ::: a >/dev/null
 gives 'an item that comes twice' 0 a --log=twice --resume echo ::: a a
 gives 'and now both are done' 0 '' --log=twice --resume echo ::: a a
 gives 'failed ones again' 1 1 --log=log --resume -s 'echo "$1"; exit "$1"' ::: 0 1 0
-script='test -e now && echo "$1"'
-timeout -s INT 1 "$leat" map --log=waits --retries=3 --backoff=20 -s "$script" ::: 1 2>/dev/null
+script='if [ -e now ]; then echo "$1"; else : >tried; exit 1; fi'
+"$leat" map --log=waits --retries=3 --backoff=1h -s "$script" ::: 1 2>/dev/null &
+run=$!
+has_no_job() { ! grep -q . "/proc/$run/task"/*/children; }
+wait_for [ -e tried ]
+wait_for has_no_job
+kill -TERM $run
+wait $run
 touch now
 gives 'waited for another try' 0 1 --log=waits --resume=ended -s "$script" ::: 1
 gives 'not those that ended' 0 '' --log=log --resume=ended -s 'echo "$1"; exit "$1"' ::: 0 1 0
@@ -42,7 +48,7 @@ map -j1 --log=files -o '{//}/out' sh -c 'test "$LEAT_SEQ" != 1' {/} ::: a/x b/x 
 map -j1 --log=files --resume -o '{//}/out' sh -c 'test "$LEAT_SEQ" != 1' {/} ::: b/x a/x
 [ -e a/out ] || fail 'the same command for another file'
 # jobs that a signal to leat has ended have neither succeeded nor failed
-"$leat" map -j2 --log=int -s 'echo "$1"; [ "$1" = a ] || [ -e go ] || sleep 9' \
+"$leat" map -j2 --log=int -s 'echo "$1"; [ "$1" = a ] || [ -e go ] || sleep 1000' \
     ::: a b c >"$out/got" &
 run=$!
 wait_for grep -qs 'sh a$' int
@@ -50,7 +56,7 @@ kill -TERM $run
 wait $run
 : >go
 gives 'ended by a signal' 0 $'b\nc' --log=int --resume=ended \
-    -s 'echo "$1"; [ "$1" = a ] || [ -e go ] || sleep 9' ::: a b c
+    -s 'echo "$1"; [ "$1" = a ] || [ -e go ] || sleep 1000' ::: a b c
 says '--pipe' 2 'cannot be combined with --pipe' --log=pipe --resume --pipe wc
 says 'not found, resumed' 127 'not found' --log=none nosuch ::: a
 says 'not found again' 127 'not found' --log=none --resume=ended nosuch ::: a
@@ -89,15 +95,20 @@ same 'odd names: tags' "$out/wanted" "$out/got"
 
 # killed at any moment and resumed: each output is there, and what the log has is there once; no
 # more jobs begin twice than the window has; and a file that has its name is whole
-seq 100 >numbers
+numbers=$work/numbers
+seq 100 >"$numbers"
 rounds=9
 [ -z "${LEAT_LONG:-}" ] || rounds=200
 job='echo "$1" >>starts; echo "$1"'
-# killed ARGUMENT...: a run that is killed; what it says is in `all`
+# killed ARGUMENT...: a run that is killed; what it says is in `all`. Each has a folder of its own,
+# since its jobs may outlive it.
+folders=0
 killed() {
-    rm -rf all log starts results && mkdir results
+    folders=$((folders + 1))
+    mkdir -p "$work/killed$folders/results"
+    cd "$work/killed$folders" || exit 1
     : >all # the run may be killed before it has a shell
-    "$leat" map -j4 --log=log "$@" -s "$job" <numbers >>all &
+    "$leat" map -j4 --log=log "$@" -s "$job" <"$numbers" >>all &
     run=$!
     sleep 0.0$((RANDOM % 10))$((RANDOM % 10))
     kill -9 $run 2>/dev/null
@@ -106,7 +117,7 @@ killed() {
 }
 # resumed ARGUMENT...: goes on with it
 resumed() {
-    map -j4 --log=log --resume "$@" -s "$job" <numbers >>all
+    map -j4 --log=log --resume "$@" -s "$job" <"$numbers" >>all
     is "resumed $*: status" 0 $?
     is "resumed $*: the log has all" 100 "$(tail -n +2 log | cut -f9 | sort -u | wc -l)"
 }
@@ -119,12 +130,12 @@ for ((i = 0; i < rounds; i += 3)); do
     [ "$(logged | wc -l)" -le "$(wc -l <all)" ] || fail 'logged before it was delivered'
     resumed
     sort -nu all >"$out/got"
-    same 'killed and resumed' numbers "$out/got"
+    same 'killed and resumed' "$numbers" "$out/got"
 
     killed --window=6
     resumed --window=6
     sort -nu all >"$out/got"
-    same 'killed and resumed, a small window' numbers "$out/got"
+    same 'killed and resumed, a small window' "$numbers" "$out/got"
     # Jobs of the killed run may still have been about to begin.
     [ "$(wc -l <starts)" -le 106 ] || fail "a window of 6: $(wc -l <starts) starts"
 
@@ -135,9 +146,9 @@ for ((i = 0; i < rounds; i += 3)); do
     same 'logged before it had its name' /dev/null "$out/got"
     resumed -o 'results/{}'
     (cd results && printf '%s\n' * | sort -n) >"$out/got"
-    same 'killed and resumed, files' numbers "$out/got"
+    same 'killed and resumed, files' "$numbers" "$out/got"
     cat results/* | sort -n >"$out/got"
-    same 'killed and resumed, files: content' numbers "$out/got"
+    same 'killed and resumed, files: content' "$numbers" "$out/got"
 done
 
 finish
