@@ -274,8 +274,8 @@ def read_lines(path):
 
 
 def read_log(path):
-    """What far ends have noted: [(start or end, key, number, pid)]. For a start the number says how
-    often the item was tried before, for an end it is the status."""
+    """What far ends have noted: [(start, end or late, key, number, pid)]. For a start the number
+    says how often the item was tried before, for an end it is the status."""
     return [(what, key, int(number), int(pid))
             for what, key, number, pid in map(str.split, read_lines(path))]
 
@@ -295,7 +295,7 @@ def most_at_once(log):
             running = {one for one in running if one[1] != pid}
         elif what == "end":
             running.discard((key, pid))
-        elif pid not in left:
+        elif what == "start" and pid not in left:
             running.add((key, pid))
             most = max(most, len(running))
     return most

@@ -18,6 +18,7 @@ COUNT = 100000 if LONG else 4000
 EVENTS = {"far": 100, "engine": 20, "near": 10, "stop": 20} if LONG else \
     {"far": 12, "engine": 2, "near": 2, "stop": 2}
 PLACES, N, WINDOW, LEASE_MS, WORK_US = 16, 40, 4096, 300, 8000
+LATE_MS = LEASE_MS // 2
 STATE = """local has, most = {}, 0
     for _, owner in ipairs(redis.call('HVALS', KEYS[2])) do
         has[owner] = (has[owner] or 0) + 1
@@ -35,14 +36,19 @@ class Sampler(threading.Thread):
         self.run_keys = [run.key(name) for name in ("leases", "owners", "items", "queue")]
         self.path = run.engine.path
         self.samples, self.most, self.wrong = 0, 0, None
+        self.gaps = 0  # the engine or this process was held up for so long that leases end
         self.ends = False
 
     def run(self):
         while not self.ends:
             try:
                 client = Client(self.path)
+                last = time.monotonic()
                 while not self.ends:
                     self.judge(*client("EVAL", STATE, 4, *self.run_keys))
+                    now = time.monotonic()
+                    self.gaps += now - last > LATE_MS / 1000
+                    last = now
                     time.sleep(0.001)
             except (OSError, EngineError):
                 time.sleep(0.001)
@@ -82,8 +88,8 @@ class Battle:
         """The last one is not behind the proxy."""
         url = self.proxy.url if place < 2 else self.engine.url
         self.fars[place] = self.bench.far(
-            url, "square", self.log, places=PLACES, lease=LEASE_MS, work=WORK_US, grace="never",
-            insist=1)
+            url, "square", self.log, places=PLACES, lease=LEASE_MS, work=WORK_US, late=LATE_MS,
+            grace="never", insist=1)
 
     def open_gate(self, count):
         """Lets the input go on to `count` items: the run does not end before all events."""
@@ -174,12 +180,16 @@ def judge(battle, sampler):
     begun = sum(line[0] == "start" for line in log)
     lost = sum(line[0] == "end" and line[2] != 0 for line in log)
     # An item begins again only when its lease has ended. A far end has no more leases than places;
-    # while the engine is away, all leases may end. A near end's death or a cut ends none.
-    bound = (EVENTS["far"] + EVENTS["stop"]) * PLACES + EVENTS["engine"] * N
+    # while the engine is away, all leases may end. A near end's death or a cut ends none. A machine
+    # that is busy may hold up each of them, too.
+    late = sum(line[0] == "late" for line in log)
+    bound = (EVENTS["far"] + EVENTS["stop"] + late) * PLACES + \
+        (EVENTS["engine"] + sampler.gaps) * N
     faults = battle.proxy.count
     print(f"{COUNT} items, {EVENTS}, {faults}; begun twice: {begun - COUNT} of {bound} at most, "
           f"of them {lost} were cancelled; came again: {again}; leases in {sampler.samples} "
-          f"samples: {sampler.most} at most; at once: {most_at_once(log)}")
+          f"samples: {sampler.most} at most; at once: {most_at_once(log)}; held up: {late} times, "
+          f"and {sampler.gaps} times the engine")
     check(begun - COUNT <= bound, "too much was done twice")
     if not EVENTS["near"]:
         same("outputs that came again", 0, again)

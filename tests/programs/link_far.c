@@ -1,7 +1,8 @@
 /* link_far URL STAGE LOG [NAME=VALUE...]: a far end, until SIGTERM.
  *
  * An item is a text: a number, and then words that say what happens to it. Its result is the square
- * of the number. LOG gets a line when the work on an item begins and ends. */
+ * of the number. LOG gets a line when the work on an item begins and ends; and, with late=MS, one
+ * when the machine has held up this process for longer. */
 #include "link_common.h"
 
 #include <errno.h>
@@ -74,6 +75,21 @@ static int run(void *unused, const leat_far_item *item, leat_bytes *result)
     return error;
 }
 
+static int watch_clock(void *program)
+{
+    const struct program *p = program;
+    const int64_t late = option(p, "late", 0) * LEAT_MS;
+    for (;;) {
+        char line[64];
+        int64_t begun = leat_now();
+        int error = leat_sleep(10 * LEAT_MS);
+        if (error)
+            return error;
+        if (leat_now() - begun > late)
+            write_line(log_file, line, snprintf(line, sizeof line, "late - 0 %d\n", (int)getpid()));
+    }
+}
+
 static int serve(void *program)
 {
     struct program *p = program;
@@ -81,6 +97,8 @@ static int serve(void *program)
     if (error) {
         printf("open %d\n", error);
     } else {
+        if (option(p, "late", 0))
+            leat_go(p->around, watch_clock, p);
         printf("serves\n");
         fflush(stdout);
         error = leat_serve_stage(
