@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 PROGRAMS = os.environ["LEAT_PROGRAMS"]
@@ -40,6 +41,32 @@ def wait_for(what, state):
             return now
         check(time.monotonic() < end, f"waited a minute for this: {what}")
         time.sleep(0.002)
+
+
+class Listener:
+    """A server at a port, which calls serve(connection) for one connection after another."""
+
+    def __init__(self, serve):
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.port = self.socket.getsockname()[1]
+        self.thread = threading.Thread(target=self.accept, args=[serve], daemon=True)
+        self.thread.start()
+
+    def accept(self, serve):
+        while True:
+            try:
+                connection, _ = self.socket.accept()
+            except OSError:
+                return
+            with contextlib.suppress(OSError), connection:
+                serve(connection)
+
+    def close(self):
+        """The thread has ended before the descriptor is closed: a call that is interrupted begins
+        again, and would then accept what comes to another socket of that number."""
+        self.socket.shutdown(socket.SHUT_RDWR)
+        self.thread.join()
+        self.socket.close()
 
 
 class EngineError(Exception):
@@ -218,7 +245,7 @@ class Bench:
         return self
 
     def __exit__(self, kind, value, trace):
-        for process in self.processes:
+        for process, _ in self.processes:
             if process.poll() is None:
                 process.kill()
                 process.wait()
@@ -237,8 +264,14 @@ class Bench:
             process = subprocess.Popen(
                 ["setpriv", "--pdeathsig", "KILL", *words], stdin=stdin, stdout=stdout, stderr=file,
                 env=os.environ | (environment or {}))
-        self.processes.append(process)
+        self.processes.append((process, errors))
         return process
+
+    def tell(self):
+        """Prints what became of all processes, and what they have printed as errors."""
+        for process, errors in self.processes:
+            with open(errors, encoding="utf-8", errors="replace") as file:
+                print(process.args, process.poll(), file.read()[-2000:], flush=True)
 
     def engine(self, settings=None, password=None):
         return Engine(self, settings, password)
@@ -341,4 +374,8 @@ def run_cases(cases):
         for case in cases:
             if not sys.argv[1:] or case.__name__ in sys.argv[1:]:
                 print(case.__name__, flush=True)
-                case(Case(bench, engine, case.__name__))
+                try:
+                    case(Case(bench, engine, case.__name__))
+                except Failed:
+                    bench.tell()
+                    raise

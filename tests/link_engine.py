@@ -1,10 +1,8 @@
 """link_engine.py [NAME...]: engines refused, away or changed; see link_engine.sh."""
-import socket
-import threading
 import time
 
-from link_common import (HOUR, SERVED, WHOLE, Engine, check, read_log, read_outputs, run_cases,
-                         same, starts, wait_for)
+from link_common import (HOUR, SERVED, WHOLE, Engine, Listener, check, read_log, read_outputs,
+                         run_cases, same, starts, wait_for)
 from link_proxy import Proxy
 
 SECRET = "rosebud7"
@@ -81,7 +79,7 @@ def password_echoed(case):
     for unknown in f"ERR unknown command 'AUTH', with args beginning with: '{SECRET}'", \
             f"-ERR {SECRET}\r\n":
         listener = answer_all(f"-{unknown}\r\n".encode())
-        error, printed = opens(case, "redis://127.0.0.1:%d" % listener.getsockname()[1], secret)
+        error, printed = opens(case, f"redis://127.0.0.1:{listener.port}", secret)
         same("no AUTH", -13, error)
         check(SECRET not in printed and printed, printed)
         listener.close()
@@ -89,20 +87,11 @@ def password_echoed(case):
 
 def answer_all(answer):
     """A server that says always the same."""
-    listener = socket.create_server(("127.0.0.1", 0))
+    def serve(client):
+        client.recv(4096)
+        client.sendall(answer)
 
-    def serve():
-        try:
-            while True:
-                client, _ = listener.accept()
-                with client:
-                    client.recv(4096)
-                    client.sendall(answer)
-        except OSError:
-            pass
-
-    threading.Thread(target=serve, daemon=True).start()
-    return listener
+    return Listener(serve)
 
 
 def no_database(case):
@@ -119,13 +108,9 @@ def strangers(case):
                           (b"$24\r\nredis_version:6.0.16\r\n\r\n\r\n", -95),
                           (b"*99999999999999999999\r\n", -71), (b"", -104)]:
         listener = answer_all(answer)
-        same(str(answer), error, opens(
-            case, "redis://127.0.0.1:%d" % listener.getsockname()[1])[0])
+        same(str(answer), error, opens(case, f"redis://127.0.0.1:{listener.port}")[0])
         listener.close()
-    free = socket.create_server(("127.0.0.1", 0))
-    port = free.getsockname()[1]
-    free.close()
-    same("refused", -111, opens(case, f"redis://127.0.0.1:{port}")[0])
+    same("refused", -111, opens(case, "redis://127.0.0.1:1")[0])
     same("no socket", -2, opens(case, "redis+unix:/nowhere/redis")[0])
     same("no address", -22, opens(case, "redis://")[0])
 

@@ -8,6 +8,8 @@ import socket
 import threading
 import time
 
+from link_common import Listener
+
 
 class Proxy:
     def __init__(self, path, seed, often):
@@ -22,25 +24,15 @@ class Proxy:
         self.to_spoil = False
         self.held, self.goes, self.answered = (threading.Event() for _ in range(3))
         self.delayed, self.passes = threading.Event(), None
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.url = "redis://127.0.0.1:%d" % self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
+        self.listener = Listener(self.accept)
+        self.url = f"redis://127.0.0.1:{self.listener.port}"
 
-    def accept(self):
-        while True:
-            try:
-                near, _ = self.listener.accept()
-            except OSError:
-                return
-            try:
-                far = self.connect()
-            except OSError:
-                near.close()
-                continue
-            pair = Pair(self, near, far)
-            with self.lock:
-                self.pairs.add(pair)
-            pair.start()
+    def accept(self, near):
+        far = self.connect()
+        pair = Pair(self, near.dup(), far)
+        with self.lock:
+            self.pairs.add(pair)
+        pair.start()
 
     def connect(self):
         if isinstance(self.path, tuple):
@@ -115,7 +107,6 @@ class Proxy:
             pair.cut()
 
     def close(self):
-        self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
         self.cut_all()
 

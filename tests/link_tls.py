@@ -3,9 +3,8 @@ import os
 import signal
 import socket
 import subprocess
-import threading
 
-from link_common import (PATIENCE, SERVED, WHOLE, Case, Engine, check, run_cases, same,
+from link_common import (PATIENCE, SERVED, WHOLE, Case, Engine, Listener, check, run_cases, same,
                          wait_for)
 from link_proxy import Proxy
 
@@ -215,23 +214,14 @@ def password(case):
 
 def answer_all(answer):
     """A server that says always the same, and then hears until the other side ends."""
-    listener = socket.create_server(("127.0.0.1", 0))
+    def serve(client):
+        if answer is not None:
+            client.sendall(answer)
+            while client.recv(4096):
+                pass
 
-    def serve():
-        try:
-            while True:
-                client, _ = listener.accept()
-                with client:
-                    if answer is None:
-                        continue
-                    client.sendall(answer)
-                    while client.recv(4096):
-                        pass
-        except OSError:
-            pass
-
-    threading.Thread(target=serve, daemon=True).start()
-    return listener, "rediss://127.0.0.1:%d" % listener.getsockname()[1]
+    listener = Listener(serve)
+    return listener, f"rediss://127.0.0.1:{listener.port}"
 
 
 def strangers(case):
