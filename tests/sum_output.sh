@@ -94,7 +94,7 @@ exec 3<>fifo
 waiting=$!
 exec 4<lines
 for name in plain size1000000; do
-    read -r -t 10 -u 4 line || fail "the line of $name was held back"
+    read -r -t 60 -u 4 line || fail "the line of $name was held back"
     is 'a line at once' "$(md5sum "$name")" "$line"
 done
 kill "$waiting"

@@ -122,7 +122,10 @@ strictly 'a bound' -j 4 --readers=1
 LEAT_QUICK=1000000000
 strictly 'a bound of a quick disk' -j 4 --readers=1
 ! grep -q FADV_WILLNEED "$out/strace" || fail 'a disk of one reader was asked for several files'
-reads -j 4 --readers=4
+for _ in {1..6}; do # on a busy machine one reader may have read all before others come
+    reads -j 4 --readers=4
+    [ "$again" = 0 ] || break
+done
 [ "$again" -gt 0 ] || fail 'one at a time in spite of --readers=4'
 
 # Long files of a disk that claims to be rotational: a second reader is tried within the first file.

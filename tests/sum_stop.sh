@@ -91,7 +91,7 @@ perl -e '
     $SIG{IO} = sub { open(my $asked, ">", "asked") };
     fcntl($file, 1024, 1) or exit 1; # F_SETLEASE, F_WRLCK
     open(my $ready, ">", "ready");
-    my $end = time + 20;
+    my $end = time + 100;
     sleep 1 while time < $end' 2>/dev/null &
 holder=$!
 until [ -e ready ] || ! kill -0 "$holder" 2>/dev/null; do

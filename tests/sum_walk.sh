@@ -73,14 +73,14 @@ for free in 6 7 8 12; do
             eval "exec $fd</dev/null"
         done
         ulimit -n $((13 + free))
-        timeout 30 "$leat" sum -z -j 8 --no-progress t >"$out/got" 2>"$out/got.err"
+        timeout 100 "$leat" sum -z -j 8 --no-progress t >"$out/got" 2>"$out/got.err"
         is "$free free descriptors: status" 0 $?
         same "$free free descriptors" "$out/wanted" "$out/got"
         same "$free free descriptors: messages" /dev/null "$out/got.err"
         exit "$((failures > 0))"
     ) || failures=$((failures + 1))
 done
-(ulimit -n 6 && timeout 10 "$leat" sum t) >"$out/got" 2>&1
+(ulimit -n 6 && timeout 100 "$leat" sum t) >"$out/got" 2>&1
 is 'too few descriptors: status' 1 $?
 is 'too few descriptors' 'leat sum: cannot continue: Too many open files' "$(cat "$out/got")"
 
@@ -221,7 +221,7 @@ done
 mover=$!
 bad=$(md5sum <secret | cut -c -32)
 for _ in {1..20}; do
-    timeout 20 "$leat" sum moving >"$out/got" 2>"$out/got.err"
+    timeout 100 "$leat" sum moving >"$out/got" 2>"$out/got.err"
     status=$?
     [ "$status" -le 1 ] || fail "moving files: status $status"
     grep -q "^$bad" "$out/got" && fail 'moving files: led astray'
@@ -240,7 +240,7 @@ if strace -o "$out/strace" true 2>/dev/null && [ -z "${LEAT_SANITIZE:-}" ]; then
     mkfifo long
     strace -f -e trace=openat -o "$out/strace" "$leat" sum -j 2 long many >"$out/got" &
     exec 3>long
-    for _ in {1..300}; do
+    for _ in {1..600}; do
         opened=$(grep -c '"file"' "$out/strace")
         [ "$opened" -lt 2000 ] || break
         sleep 0.1

@@ -32,7 +32,10 @@ if [ "${LEAT_SANITIZE-}" != thread ]; then
             'receives (.*watched\.c:[0-9]*)' \
             'channel [0-9]* ch: 0 of 0 items'
     done
-    run LEAT_DEADLOCK=report timeout 1 "$program" deadlock
+    for seconds in 1 5 25; do
+        run LEAT_DEADLOCK=report timeout $seconds "$program" deadlock
+        ! grep -q '^leat: deadlock' <<<"$text" || break
+    done
     check report 124 $status "$text" '^leat: deadlock'
     [ "$(grep -c '^leat: deadlock' <<<"$text")" = 1 ] ||
         { echo "report: not once: $text"; failed=1; }
