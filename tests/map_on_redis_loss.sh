@@ -8,7 +8,7 @@ begin_worker -j1
 run --on="$queue*2" --log=log -s "$wait_here echo \$1" ::: 1 2 3
 wait_for pids 1
 kill_worker "$worker"
-begin_worker -j4
+begin_worker -j4 --lease=2
 wait_for pids 3
 : >go
 finished 'a worker is killed' 0
@@ -22,7 +22,7 @@ first=$worker
 run --on="$queue" -s "$wait_here echo \$1" ::: 1
 wait_for pids 1
 kill -STOP "$first"
-begin_worker -j1 --lease=1
+begin_worker -j1 --lease=2
 wait_for pids 2
 kill -CONT "$first"
 wait_for are_gone "$(head -n 1 pids)"
@@ -45,12 +45,12 @@ grep -q 'job 1: the workers that had it were lost' "$out/err" ||
     fail "a job that kills its workers: $(cat "$out/err")"
 
 # a signal ends it: its jobs go on for the grace, and are then given back; the second cuts it short
-begin_worker -j1 --lease=5 --grace=1h
+begin_worker -j1 --lease=1m --grace=1h
 run --on="$queue*1" -s "$wait_here echo \$1" ::: 1 2
 wait_for pids 1
 kill -TERM "$worker"
 first=$worker
-begin_worker -j1 --lease=5
+begin_worker -j1 --lease=1m
 : >go
 wait_for are_gone "$first"
 finished 'a worker ends' 0
@@ -58,7 +58,7 @@ is 'a worker ends: output' '1 2' "$(xargs <"$out/got")"
 is 'a worker ends: each job ran once' 2 "$(wc -l <pids)"
 end_worker
 for grace in 0 1h; do
-    begin_worker -j1 --lease=5 --grace=$grace
+    begin_worker -j1 --lease=1m --grace=$grace
     run --on="$queue" --grace=0.2 -s "$wait_here echo \$1" ::: 1
     wait_for pids 1
     kill -TERM "$worker"
@@ -67,7 +67,7 @@ for grace in 0 1h; do
         sleep 0.02
     done
     wait_for are_gone "$worker" "$(cat pids)"
-    begin_worker -j1 --lease=5
+    begin_worker -j1 --lease=1m
     wait_for pids 2
     : >go
     finished "a worker that hurries, --grace=$grace" 0

@@ -16,11 +16,12 @@ SetEnv PATH=$work/bin:$PATH
 CONFIG
     "$sshd" -D -e -f "$work/server" 2>"$out/server" &
     server=$!
-    for _ in $(seq 100); do
+    for _ in $(seq 1200); do
         grep -q 'Server listening' "$out/server" && return
         kill -0 $server 2>/dev/null || return 1
         sleep 0.05
     done
+    kill $server
     return 1
 }
 
