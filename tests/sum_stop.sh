@@ -123,19 +123,11 @@ is 'closed: status' 1 $?
 is 'closed: message' 'leat sum: write error: Bad file descriptor' "$(cat "$out/got.err")"
 # unread HOW ARGUMENT...: prints the status of a run whose output has no reader any more; HOW is the
 # inherited action of SIGPIPE
+mkfifo "$out/unread"
 unread() {
-    local how=$1
-    shift
-    rm -f "$out/gone"
-    {
-        until [ -e "$out/gone" ]; do sleep 0.01; done
-        env "--$how-signal=PIPE" "$leat" sum "$@" 2>"$out/got.err"
-        echo $? >"$out/status"
-    } | {
-        exec <&-
-        : >"$out/gone"
-    }
-    cat "$out/status"
+    exec 5<>"$out/unread" 6>"$out/unread" 5>&-
+    env "--$1-signal=PIPE" "$leat" sum "${@:2}" >&6 6>&- 2>"$out/got.err"
+    echo $?
 }
 for arguments in 'many many many' "-c $out/all" '--json many' '--cache=cache many' --help; do
     # shellcheck disable=SC2086
