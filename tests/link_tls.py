@@ -4,8 +4,8 @@ import signal
 import socket
 import subprocess
 
-from link_common import (PATIENCE, SERVED, WHOLE, Case, Engine, Listener, check, run_cases, same,
-                         wait_for)
+from link_common import (PATIENCE, SERVED, WHOLE, Case, Engine, Failed, Listener, check, run_cases,
+                         same, wait_for)
 from link_proxy import Proxy
 
 ACCES, PROTO, INVAL, NOTSUP, RESET, LATE, CANCELED = -13, -71, -22, -95, -104, -110, -125
@@ -56,11 +56,18 @@ class TlsEngine(Engine):
 
     def __init__(self, bench, settings=None, password=None):
         self.authority = Authority(bench)
-        self.port = free_port()
         cert, key = self.authority.make("engine")
-        super().__init__(bench, {
-            "tls-port": self.port, "tls-cert-file": cert, "tls-key-file": key, "tls-auth-clients":
-            "no", "tls-ca-cert-file": self.authority.ca} | (settings or {}), password)
+        for left in range(5, 0, -1):
+            self.port = free_port()  # which another program may take meanwhile
+            try:
+                super().__init__(bench, {
+                    "tls-port": self.port, "tls-cert-file": cert, "tls-key-file": key,
+                    "tls-auth-clients": "no", "tls-ca-cert-file": self.authority.ca} |
+                    (settings or {}), password)
+                break
+            except Failed:
+                if left == 1:
+                    raise
         self.tls = f"rediss://localhost:{self.port}"
 
     def show(self, cert, key):
