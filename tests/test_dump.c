@@ -356,6 +356,15 @@ static void test_errors(void **state)
     CHECK_IS(-EINVAL, leat_dump(stdout));
 }
 
+/* On a loaded machine a worker may not run for long. */
+static char *dump_of_all_workers(void)
+{
+    char *text;
+    while (strstr(text = dump_with(leat_dump), " did not answer "))
+        free(text);
+    return text;
+}
+
 static void test_nothing(void **state)
 {
     (void)state;
@@ -363,7 +372,7 @@ static void test_nothing(void **state)
     check_text("leat: 0 tasks, 0 threads, 0 blocks, 0 callbacks, 0 timers, 0 channels, 0 scopes\n"
                "worker 0: runs nothing\n"
                "worker 1: runs nothing\n",
-               plain(dump_with(leat_dump)));
+               plain(dump_of_all_workers()));
     CHECK_IS(0, leat_stop());
 }
 
