@@ -288,7 +288,8 @@ static void test_handlers(void **state)
     begin(&s);
     CHECK_IS(0, leat_go_named(s, spins_outside, NULL, "spinning", 0));
     WAIT_UNTIL(atomic_load(&spinning));
-    free(dump_with(leat_dump));
+    /* A signal that the thread of the worker has not got yet would come to the new handler. */
+    WAIT_UNTIL(frames_in(stack_of("spinning: runs", dump_with(leat_dump))) > 0);
     CHECK_IS(0, atomic_load(&heard));
     CHECK_IS(0, kill(getpid(), SIGPROF));
     WAIT_UNTIL(atomic_load(&heard) == 1);
