@@ -40,10 +40,10 @@ static int debounces(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
-    leat_chan *in = input(s, 5, false), *out = leat_debounce(s, in, 20 * LEAT_MS, 0);
     int64_t begin = leat_now();
+    leat_chan *in = input(s, 5, false), *out = leat_debounce(s, in, 20 * LEAT_MS, 0);
     expect(out, 4);
-    CHECK(leat_now() - begin >= 15 * LEAT_MS); /* the operator may have begun earlier */
+    CHECK(leat_now() - begin >= 20 * LEAT_MS);
     CHECK_IS(4, dropped);
     CHECK_IS(0, leat_send(in, &(int){ 7 }));
     CHECK_IS(0, leat_close(in));
@@ -83,8 +83,14 @@ static int samples(void *arg)
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
     leat_chan *in = input(s, 10, false), *out = leat_sample(s, in, 20 * LEAT_MS, 0);
-    expect(out, 9);
-    CHECK_IS(9, dropped);
+    /* On a loaded machine a tick may come while the operator takes these items. */
+    int sampled = 0;
+    for (int last = -1, x; last != 9; last = x, sampled++) {
+        CHECK_IS(0, leat_recv_until(out, &x, leat_after(60 * LEAT_S)));
+        CHECK(x > last && x <= 9);
+    }
+    CHECK(sampled == 1 || !IN_SIM);
+    CHECK_IS(10 - sampled, dropped);
     CHECK_IS(0, leat_send(in, &(int){ 20 }));
     expect(out, 20);
     CHECK_IS(0, leat_close(in));
@@ -123,8 +129,7 @@ static int gathers_windows(void *arg)
     leat_chan *in = input(s, 2, false);
     out = leat_window(s, in, 4, 100 * LEAT_MS, 0, NULL);
     expect_run(out, 0, 2); /* its time is over */
-    for (int i = 0; i < 2; i++)
-        CHECK_IS(0, leat_send(in, &i));
+    CHECK_IS(2, leat_send_many(in, (int[]){ 0, 1 }, 2, LEAT_NEVER));
     expect_run(out, 0, 2);
     CHECK_IS(0, leat_send(in, &(int){ 6 }));
     dropped = 0;
