@@ -88,7 +88,8 @@ static void use_tasks_and_channels(void)
             CHECK_IS(0, leat_chan_done(chans[i + 1]));
     }
     for (int i = 0; i < 20; i++) {
-        int x = i, err = leat_send_until(chans[0], &x, leat_after(started == STAGES ? LEAT_S : 1));
+        int64_t deadline = started == STAGES ? LEAT_NEVER : leat_after(1);
+        int x = i, err = leat_send_until(chans[0], &x, deadline);
         CHECK(err == 0 || err == -ETIMEDOUT);
         CHECK(err == 0 || started < STAGES);
         if (started == STAGES) {
