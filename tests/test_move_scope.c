@@ -50,10 +50,10 @@ static int scopes_close_elsewhere(void *arg)
     (void)arg;
     uint64_t chance = seed_of_test();
     int in_time = 0, late = 0;
-    for (int i = 0; i < often(6000); i++) {
+    for (int i = 0; i < often(6000) || !in_time || !late; i++) {
         bool near = below(&chance, 4) == 0;
         leat_scope *s =
-            leat_scope_open(near ? leat_after(below(&chance, 400) * LEAT_US) : leat_after(LEAT_S));
+            leat_scope_open(leat_after(near ? below(&chance, 400) * LEAT_US : 60 * LEAT_S));
         CHECK(s);
         if (below(&chance, 8))
             move_on();
@@ -68,7 +68,6 @@ static int scopes_close_elsewhere(void *arg)
             CHECK_IS(0, leat_scope_close(other));
         }
     }
-    CHECK(in_time > 0 && late > 0);
     return 0;
 }
 ON_MOVING_WORKERS(scopes_close_elsewhere);
