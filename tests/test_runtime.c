@@ -413,7 +413,7 @@ static int is_as_where_it_was_started(void *arg)
 static int starts_a_process(void *arg)
 {
     (void)arg;
-    char *words[] = { "sleep", "5", NULL };
+    char *words[] = { "sleep", "1000", NULL };
     pid_t child;
     int status;
     CHECK_IS(0, posix_spawnp(&child, words[0], NULL, NULL, words, environ));
