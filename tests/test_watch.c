@@ -27,12 +27,16 @@ static void on_signal(int number)
     (void)number;
 }
 
+/* Whether the monitor has written to the file: nothing else reports that it has. */
+static bool said_something(void)
+{
+    return lseek(STDERR_FILENO, 0, SEEK_CUR) != 0;
+}
+
 static void raise_and_wait(void)
 {
     raise(SIGUSR2);
-    /* Nothing reports that the dump is done, so wait until the file grows. */
-    for (int i = 0; i < 1000 && lseek(STDERR_FILENO, 0, SEEK_CUR) == 0; i++)
-        nanosleep(&(struct timespec){ .tv_nsec = 10 * 1000000 }, NULL);
+    WAIT_UNTIL(said_something());
 }
 
 /* A seeded world has no thread that could make the dump. */
@@ -97,7 +101,7 @@ static int blocked_for_long(void *unused)
 static int hogs(void *unused)
 {
     (void)unused;
-    for (int64_t end = leat_after(300 * LEAT_MS); leat_now() < end;) {
+    for (int64_t end = leat_after(60 * LEAT_S); !said_something() && leat_now() < end;) {
     }
     return 0;
 }
