@@ -53,8 +53,8 @@ static bool others_sleep(void)
 
 static void come_together(struct talk *talk)
 {
-    for (int64_t since = leat_now(); !are_together(talk);) {
-        if (leat_now() - since > 10 * LEAT_S)
+    for (struct patience patience = { 0, 0 }; !are_together(talk);) {
+        if (patience_ends(&patience))
             check_failed(__FILE__, __LINE__, "two tasks have been apart for ten seconds");
         COMPUTE_UNTIL(others_sleep());
         CHECK_IS(0, leat_send(talk->asked, NULL));
