@@ -19,10 +19,24 @@ static void meet(int me, int round)
             sched_yield();
 }
 
+/* Beside programs that compute, a meeting takes some milliseconds. So the rounds also end after
+ * some seconds: the first thread decides, before the last meeting of a round. */
+static int rounds;
+static int64_t end; /* a time of leat_now */
+static _Atomic bool enough;
+
+static void decide(int round)
+{
+    atomic_store(&enough, round >= rounds || leat_now() > end);
+}
+
 static int run_both(leat_fn *side)
 {
     static int me[2] = { 0, 1 };
     leat_scope *s = leat_scope_open(LEAT_NEVER);
+    rounds = often(ROUNDS);
+    end = leat_after(10 * LEAT_S);
+    atomic_store(&enough, false);
     atomic_store(&arrived[0], 0);
     atomic_store(&arrived[1], 0);
     for (int i = 0; i < 2; i++)
@@ -38,7 +52,7 @@ static int found[2];
 static int send_and_try(void *arg)
 {
     int me = *(int *)arg, item = 0;
-    for (int i = 1, rounds = often(ROUNDS); i <= rounds; i++) {
+    for (int i = 1; !atomic_load(&enough); i++) {
         meet(me, 3 * i);
         CHECK_IS(0, leat_send(own[me], &item));
         found[me] = leat_try_recv(own[1 - me], &item);
@@ -47,6 +61,7 @@ static int send_and_try(void *arg)
             CHECK(found[0] == 0 || found[1] == 0);
             leat_try_recv(own[0], NULL);
             leat_try_recv(own[1], NULL);
+            decide(i);
         }
         meet(me, 3 * i + 2);
     }
@@ -72,13 +87,14 @@ static _Atomic int news, seen;
 static int signal_or_wait(void *arg)
 {
     int me = *(int *)arg, sent = 0;
-    for (int i = 1, rounds = often(ROUNDS); i <= rounds; i++) {
+    for (int i = 1; !atomic_load(&enough); i++) {
         if (me == 0)
             leat_send_until(signals, NULL, LEAT_NOW); /* fills the buffer */
         meet(me, 2 * i);
         if (me == 0) {
             atomic_store_explicit(&news, i, memory_order_release);
             sent = leat_try_send(signals, NULL);
+            decide(i);
         } else {
             CHECK_IS(0, leat_recv(signals, NULL));
             atomic_store(&seen, atomic_load_explicit(&news, memory_order_acquire));
