@@ -44,13 +44,15 @@ static int deadlines_pass_elsewhere(void *arg)
 ON_MOVING_WORKERS(deadlines_pass_elsewhere);
 
 /* A scope is closed after a move, before its deadline or at about the same time. The deadline must
- * not cancel the next scope, which may lie in the same memory. */
+ * not cancel the next scope, which may lie in the same memory. (Beside programs that compute, a
+ * move takes many milliseconds. So the rounds also end after some seconds.) */
 static int scopes_close_elsewhere(void *arg)
 {
     (void)arg;
     uint64_t chance = seed_of_test();
     int in_time = 0, late = 0;
-    for (int i = 0; i < often(6000) || !in_time || !late; i++) {
+    int64_t end = leat_after(20 * LEAT_S);
+    for (int i = 0; (i < often(6000) && leat_now() < end) || !in_time || !late; i++) {
         bool near = below(&chance, 4) == 0;
         leat_scope *s =
             leat_scope_open(leat_after(near ? below(&chance, 400) * LEAT_US : 60 * LEAT_S));
