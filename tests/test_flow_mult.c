@@ -266,7 +266,8 @@ struct mixed {
     leat_mix *mix;
 };
 
-/* What becomes of the next item. 1: the input plays; 0: the mix discards it; -1: nobody takes it. */
+/* What becomes of the next item. 1: the input plays; 0: the mix discards it; -1: it stays where it
+ * is. */
 static void check_plays(struct mixed *m, int i, int expected)
 {
     int x = -1;
