@@ -6,8 +6,8 @@
  *
  * At the signal the server stops to accept, and its connections go on until they end by themselves,
  * for 10 s at most (the grace of leat_serve). The clients of the test are tasks of the same
- * program: three talk, and one says nothing. The last of those that talk sends the signal half
- * way, and gets all its answers. */
+ * program. First three talk: the last of them sends the signal half way, and gets all its answers.
+ * Then one says nothing, to a server that has little patience. */
 #include <leat/leat.h>
 
 #include <signal.h>
@@ -23,6 +23,7 @@ enum { CLIENTS = 3, ROUNDS = 100 };
 struct program {
     leat_io *listener;
     char address[LEAT_ADDRESS_TEXT];
+    int64_t patience;
     leat_chan *stop;   /* of signals */
     leat_chan *ending; /* closed when the server accepts no more */
     leat_chan *bytes;  /* of int64_t: how many a connection has echoed; sliding */
@@ -35,8 +36,9 @@ static int echo(leat_io *connection, void *arg)
     struct program *program = arg;
     char buffer[4096];
     int64_t n, echoed = 0;
-    while ((n = leat_read_until(connection, buffer, sizeof buffer, leat_after(PATIENCE))) > 0 &&
-           leat_write_until(connection, buffer, (size_t)n, leat_after(PATIENCE)) == n)
+    while ((n = leat_read_until(connection, buffer, sizeof buffer, leat_after(program->patience))) >
+               0 &&
+           leat_write_until(connection, buffer, (size_t)n, leat_after(program->patience)) == n)
         echoed += n;
     leat_send(program->bytes, &echoed);
     return 0;
@@ -60,12 +62,13 @@ static void report(struct program *program)
         all += bytes;
         connections++;
     }
-    printf("%d connections, %lld bytes\n", connections, (long long)all);
+    printf("%d connection%s, %lld bytes\n", connections, connections == 1 ? "" : "s",
+           (long long)all);
 }
 
-static int serve(const char *address, leat_fn *with)
+static int serve(const char *address, int64_t patience, leat_fn *with)
 {
-    struct program program = { 0 };
+    struct program program = { .patience = patience };
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
     program.ending = leat_chan_make(scope, 0, 0);
     program.bytes = leat_chan_open(scope, &(leat_chan_spec){ .item_size = sizeof(int64_t),
@@ -130,14 +133,14 @@ static int say_nothing(void *arg)
     if (!error && leat_read(connection, &byte, 1) == 0)
         puts("the silent client was sent away");
     leat_scope_close(scope);
+    kill(getpid(), SIGINT);
     return error;
 }
 
-static int run_clients(void *arg)
+static int talk_all(void *arg)
 {
     struct program *program = arg;
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
-    leat_go(scope, say_nothing, program);
     for (int i = 1; i < CLIENTS; i++)
         leat_go(scope, talk, program);
     int error = leat_scope_close(scope);
@@ -149,7 +152,10 @@ static int run_clients(void *arg)
 
 static int run(void *address)
 {
-    return address ? serve(address, NULL) : serve("127.0.0.1:0", run_clients);
+    if (address)
+        return serve(address, PATIENCE, NULL);
+    int error = serve("127.0.0.1:0", 60 * LEAT_S, talk_all);
+    return error ? error : serve("127.0.0.1:0", 100 * LEAT_MS, say_nothing);
 }
 
 int main(int argc, char **argv)
