@@ -13,8 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PATIENCE (2 * LEAT_S)
-
 enum { TEXT = 120 };
 
 /* ---- a connection with TLS ---- */
@@ -135,7 +133,8 @@ struct program {
     X509 *certificate;
     leat_io *listener;
     char address[LEAT_ADDRESS_TEXT];
-    leat_chan *verdicts; /* of char[TEXT]: how each connection ended for the server */
+    _Atomic int64_t patience; /* of the server */
+    leat_chan *verdicts;      /* of char[TEXT]: how each connection ended for the server */
 };
 
 static int echo(leat_io *connection, void *arg)
@@ -143,11 +142,12 @@ static int echo(leat_io *connection, void *arg)
     struct program *program = arg;
     struct tls tls = { .io = connection };
     char bytes[4096], verdict[TEXT];
-    int n = tls_open(&tls, program->server, leat_after(PATIENCE));
-    while (n > 0 && (n = tls_do(&tls, READ, bytes, sizeof bytes, leat_after(PATIENCE))) > 0)
-        n = tls_do(&tls, WRITE, bytes, (size_t)n, leat_after(PATIENCE));
+    int64_t patience = program->patience;
+    int n = tls_open(&tls, program->server, leat_after(patience));
+    while (n > 0 && (n = tls_do(&tls, READ, bytes, sizeof bytes, leat_after(patience))) > 0)
+        n = tls_do(&tls, WRITE, bytes, (size_t)n, leat_after(patience));
     if (n == 0)
-        n = tls_do(&tls, GOODBYE, NULL, 0, leat_after(PATIENCE));
+        n = tls_do(&tls, GOODBYE, NULL, 0, leat_after(patience));
     snprintf(verdict, sizeof verdict, "%s", text_of(&tls, n));
     SSL_free(tls.ssl);
     return leat_send(program->verdicts, verdict);
@@ -164,7 +164,7 @@ static int serve(void *arg)
 static int talk(struct tls *tls, SSL_CTX *context)
 {
     char question[] = "Is this line private?", back[64];
-    int64_t deadline = leat_after(10 * LEAT_S); /* of the whole conversation */
+    int64_t deadline = leat_after(60 * LEAT_S); /* of the whole conversation */
     int n = tls_open(tls, context, deadline);
     if (n > 0)
         n = tls_do(tls, WRITE, question, sizeof question - 1, deadline);
@@ -203,10 +203,12 @@ static int run(void *arg)
         error = leat_go(s, serve, program);
     if (!error) {
         leat_io_local_text(program->listener, program->address, sizeof program->address);
+        program->patience = 60 * LEAT_S;
         error = run_client(program, "a client without trust", program->client);
         X509_STORE_add_cert(SSL_CTX_get_cert_store(program->client), program->certificate);
         if (!error)
             error = run_client(program, "a client with trust", program->client);
+        program->patience = 100 * LEAT_MS;
         if (!error)
             error = run_client(program, "a silent client", NULL);
         leat_io_close(program->listener); /* this ends serve */
