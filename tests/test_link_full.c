@@ -27,7 +27,7 @@ static int ignore(void *arg, const void *data, size_t size, void *out)
 static leat_remote_spec spec_of(leat_scope *scope, const char *run)
 {
     leat_link *link;
-    leat_link_spec spec = { .trust = 1, .lease = 200 * LEAT_MS, .tell = count_away };
+    leat_link_spec spec = { .trust = 1, .lease = LEAT_S, .tell = count_away };
     CHECK_IS(0, leat_link_open(scope, engine.url, &spec, &link));
     return (leat_remote_spec){ .link = link,
                                .stage = "s",
