@@ -2,10 +2,12 @@
 # models.sh [MODEL]: Spin searches all states of the models in models/, or of one of these: none
 # breaks a rule, and each variant that is broken on purpose is caught. One line a run: what was run,
 # states, seconds, verdict.
-# Without LEAT_LONG only the first search, for half a second, and the first broken variant of each
-# model run.
+# Only the first search of a model, for half a second, and its first broken variant run, unless
+# LEAT_LONG is set and models/searched does not have the model as it is now. With LEAT_LONG=all each
+# model runs whole, and models/searched gets it.
 set -euo pipefail
 only=${1-}
+script=$(realpath "$0")
 
 # The models do not depend on how the tree was built: sanitized builds skip them.
 [ -z "${LEAT_SANITIZE-}" ] || exit 77
@@ -22,11 +24,32 @@ trap 'rm -rf "$work"' EXIT
 cd "$work"
 failures=0 runs=0
 
+# record MODEL: its line in models/searched: a digest of the model and of the list of runs below.
+record() {
+    local digest
+    digest=$(sed -n '/^# ---- the runs ----$/,/^# ---- the end ----$/p' "$script" |
+        cat "$models/$1.pml" - | sha256sum)
+    echo "${digest%% *} $1"
+}
+
+declare -A long
+# is_long MODEL: whether all of its runs are due.
+is_long() {
+    if [ -z "${long[$1]-}" ]; then
+        case ${LEAT_LONG-} in
+        all) long[$1]=yes ;;
+        '') long[$1]=no ;;
+        *) grep -qxF "$(record "$1")" "$models/searched" && long[$1]=no || long[$1]=yes ;;
+        esac
+    fi
+    [ "${long[$1]}" = yes ]
+}
+
 declare -A begun
 # is_due KIND MODEL: whether this run is due.
 is_due() {
     [ -z "$only" ] || [ "$2" = "$only" ] || return 1
-    [ -z "${LEAT_LONG-}" ] || return 0
+    ! is_long "$2" || return 0
     [ -z "${begun[$*]-}" ] || return 1
     begun[$*]=1
 }
@@ -88,7 +111,7 @@ holds() {
     shift
     definitions=${*/#/-D}
     what=${*:-as it is}
-    if [ -z "${LEAT_LONG-}" ]; then
+    if ! is_long "$model"; then
         search "$model" "$definitions" "$quick" 0.5
         no_error
         return
@@ -106,7 +129,7 @@ holds() {
 # model.
 sampled() {
     local model=$1 what definitions
-    [ -n "${LEAT_LONG-}" ] && is_due sampled "$model" || return 0
+    is_due sampled "$model" && is_long "$model" || return 0
     shift
     definitions="${*/#/-D} -DSAMPLE"
     what=$*
@@ -130,6 +153,7 @@ caught() {
     done
 }
 
+# ---- the runs ----
 for cap in 0 1; do
     holds channel SENDERS=2 RECEIVERS=1 CAP=$cap ITEMS=2
     holds channel SENDERS=1 RECEIVERS=2 CAP=$cap ITEMS=2
@@ -245,9 +269,18 @@ caught link 'SECOND=1 FARS=1' EPOCH_UNCHECKED OPENED_UNSEEN CONFIRMED_UNUSED
 holds link SECOND=1 FARS=1 ITEMS=3 LOST=1 STALLS=0
 caught link 'SECOND=1 FARS=1 ITEMS=3 LOST=1 STALLS=0' CONFIRMED_BACK
 
+# ---- the end ----
 if [ $runs = 0 ]; then
     echo "no run of ${only:-any model} is listed here"
     exit 1
 fi
-[ $failures -eq 0 ] || echo "$failures failed"
-exit $((failures > 0))
+if [ $failures -gt 0 ]; then
+    echo "$failures failed"
+    exit 1
+fi
+[ "${LEAT_LONG-}" = all ] || exit 0
+for model in "${!long[@]}"; do
+    sed -i "/ $model\$/d" "$models/searched"
+    record "$model" >>"$models/searched"
+done
+LC_ALL=C sort -k 2 -o "$models/searched" "$models/searched"
