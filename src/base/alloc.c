@@ -77,3 +77,9 @@ size_t lt_page_size(void)
 {
     return (size_t)sysconf(_SC_PAGESIZE);
 }
+
+size_t lt_whole_pages(size_t bytes)
+{
+    size_t page = lt_page_size();
+    return (bytes + page - 1) / page * page;
+}

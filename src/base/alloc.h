@@ -22,4 +22,7 @@ void lt_unmap(void *pages, size_t size);
 
 size_t lt_page_size(void);
 
+/* The size of the fewest pages that hold these bytes. */
+size_t lt_whole_pages(size_t bytes);
+
 #endif

@@ -62,8 +62,8 @@ static struct slot *slot_at(uint32_t index)
 static bool add_chunk(void)
 {
     unsigned k = table.chunks;
-    size_t size = ((size_t)LT_REACTOR_SLOTS << k) * sizeof(struct slot), page = lt_page_size();
-    struct slot *slots = k < CHUNKS - 8 ? lt_map((size + page - 1) / page * page) : NULL;
+    size_t size = lt_whole_pages(((size_t)LT_REACTOR_SLOTS << k) * sizeof(struct slot));
+    struct slot *slots = k < CHUNKS - 8 ? lt_map(size) : NULL;
     if (!slots)
         return false;
     atomic_store_explicit(&table.chunk[k], slots, memory_order_release);

@@ -134,8 +134,7 @@ int lt_stack_size_round(size_t *size)
 {
     if (*size < LT_STACK_MIN || *size > LT_STACK_MAX)
         return -EINVAL;
-    size_t page = lt_page_size();
-    *size = (*size + page - 1) / page * page;
+    *size = lt_whole_pages(*size);
     return 0;
 }
 
@@ -155,7 +154,7 @@ static struct lt_worker **kept_for(const struct lt_runtime *rt)
 /* Much of a worker is touched only when there is a crowd, so it has its own pages. */
 static struct lt_worker *worker_map(void)
 {
-    size_t page = lt_page_size(), size = (sizeof(struct lt_worker) + page - 1) / page * page;
+    size_t size = lt_whole_pages(sizeof(struct lt_worker));
     struct lt_worker *worker = lt_map(size);
     if (!worker)
         return NULL;

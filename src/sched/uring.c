@@ -52,12 +52,6 @@ int lt_uring_refusal(void)
     return atomic_load_explicit(&refusal, memory_order_relaxed);
 }
 
-static size_t pages(size_t bytes)
-{
-    size_t page = lt_page_size();
-    return (bytes + page - 1) / page * page;
-}
-
 static uint32_t load(const _Atomic uint32_t *word)
 {
     /* Relaxed: only written inside, or a hint. */
@@ -109,7 +103,8 @@ bool lt_uring_open(struct lt_uring *ring)
     if (lt_uring_refusal())
         return false;
     int saved = errno, error = -ENOMEM;
-    char *words = lt_map(pages(CQ_BYTES)), *sqes = words ? lt_map(pages(SQ_BYTES)) : NULL;
+    char *words = lt_map(lt_whole_pages(CQ_BYTES)),
+         *sqes = words ? lt_map(lt_whole_pages(SQ_BYTES)) : NULL;
     if (sqes)
         error = set_up(ring, words, sqes);
     errno = saved;
@@ -119,9 +114,9 @@ bool lt_uring_open(struct lt_uring *ring)
         return true;
     }
     if (sqes)
-        lt_unmap(sqes, pages(SQ_BYTES));
+        lt_unmap(sqes, lt_whole_pages(SQ_BYTES));
     if (words)
-        lt_unmap(words, pages(CQ_BYTES));
+        lt_unmap(words, lt_whole_pages(CQ_BYTES));
     atomic_store_explicit(&refusal, error, memory_order_relaxed);
     return false;
 }
@@ -133,8 +128,8 @@ void lt_uring_close(struct lt_uring *ring)
     if (lt_uring_is(ring, LT_URING_OPEN))
         close(ring->fd);
     /* The kernel keeps the pages until it has forgotten the ring. */
-    lt_unmap(ring->sqes, pages(SQ_BYTES));
-    lt_unmap(ring->words, pages(CQ_BYTES));
+    lt_unmap(ring->sqes, lt_whole_pages(SQ_BYTES));
+    lt_unmap(ring->words, lt_whole_pages(CQ_BYTES));
     set_owed(ring, 0);
     set_state(ring, LT_URING_UNUSED);
 }
