@@ -35,10 +35,9 @@ static int echo(leat_io *connection, void *arg)
 {
     struct program *program = arg;
     char buffer[4096];
-    int64_t n, echoed = 0;
-    while ((n = leat_read_until(connection, buffer, sizeof buffer, leat_after(program->patience))) >
-               0 &&
-           leat_write_until(connection, buffer, (size_t)n, leat_after(program->patience)) == n)
+    int64_t n, echoed = 0, patience = program->patience;
+    while ((n = leat_read_until(connection, buffer, sizeof buffer, leat_after(patience))) > 0 &&
+           leat_write_until(connection, buffer, (size_t)n, leat_after(patience)) == n)
         echoed += n;
     leat_send(program->bytes, &echoed);
     return 0;
