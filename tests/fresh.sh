@@ -2,8 +2,8 @@
 # Thread-local variables are right after each move to another worker, however the library is
 # compiled and linked: by gcc and clang, at -O2 and -O3, with position-independent code and without,
 # static and shared, with link-time optimization, and for AArch64 under qemu-user. Only with
-# LEAT_LONG, since each of the twelve builds takes five seconds of a processor. A way that the
-# machine cannot try is named.
+# LEAT_LONG, since the twelve builds take minutes of a processor. A way that the machine cannot
+# try is named.
 set -euo pipefail
 
 if [ -z "${LEAT_LONG-}" ]; then
