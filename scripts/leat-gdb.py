@@ -58,7 +58,7 @@ def readiness_of(channel):
     """The descriptor that the channel is a part of, and for what it is ready when the channel is
     raised, as in io/io.c; None for any other channel."""
     keeper = channel["keeper"]
-    if int(channel["scope"]) or not int(keeper) or not int(keeper["see"]):
+    if not int(channel["kept"]) or not int(keeper["see"]):
         return None
     name, path = function_at(keeper["see"])
     if not path.endswith("io/io.c"):
@@ -218,13 +218,12 @@ def show_channel(channel, indent):
     show_waiters(channel["senders"], "send", indent + "  ")
 
 
-def show_descriptor(descriptor, indent):
+def show_descriptor(readable, descriptor, indent):
     """Parties wait for a way to be ready by receiving from its channel."""
     closed = int(descriptor["users"]) & 1 << 31  # LT_IO_CLOSED
-    queues = []
-    for ready, what in zip((descriptor["ready"][0], descriptor["ready"][1]), ("read", "write")):
-        if int(ready):
-            queues.append((at("struct leat_chan", ready)["receivers"], what))
+    queues = [(readable["receivers"], "read")]
+    if int(descriptor["writable"]):
+        queues.append((at("struct leat_chan", descriptor["writable"])["receivers"], "write"))
     counts = [(len(list(waiters_of(queue))), what) for queue, what in queues]
     waiting = [f"{n} {'waits' if n == 1 else 'wait'} to {what}" for n, what in counts if n]
     state = "closed" if closed else ", ".join(waiting) or "open"
@@ -259,7 +258,7 @@ def show_owned(owned, indent):
         show_channel(container(owned.address, "struct leat_chan", "owned"), indent)
     elif where == "io/io.c:free_owned":
         channel = container(owned.address, "struct leat_chan", "owned")
-        show_descriptor(at("struct leat_io", int(channel["items"].address)), indent)
+        show_descriptor(channel, at("struct leat_io", int(channel["items"].address)), indent)
     elif where == "batch/batcher.c:free_batcher":
         show_batcher(container(owned.address, "struct leat_batcher", "owned"), indent)
 
@@ -272,8 +271,8 @@ def show_orphan(channel, indent):
         show_channel(channel, indent)
         return
     descriptor, way = readiness
-    if way == "read" and int(descriptor["users"]) and not int(descriptor["scope"]):
-        show_descriptor(descriptor, indent)
+    if way == "read" and int(descriptor["users"]) and not int(channel["owned"]["kind"]):
+        show_descriptor(channel, descriptor, indent)
 
 
 def show_worker(worker):

@@ -155,6 +155,7 @@ static int receives_descriptors_behind_others_bytes(void *arg)
     adopt_pair(crew.scope, SOCK_STREAM, &a, &b);
     struct lt_unread *taken = lt_alloc(sizeof *taken + 1);
     taken->end = 1;
+    CHECK(lt_io_make_more(a));
     lt_io_unread(a, taken);
     pass_descriptor(leat_io_fd(b));
     struct receiver receiver = { .io = a };
@@ -162,7 +163,7 @@ static int receives_descriptors_behind_others_bytes(void *arg)
     crew_go(&crew, FOREIGN, receive_message, &receiver);
     for (int64_t until = leat_after(30 * LEAT_MS); leat_now() < until;)
         nap();
-    atomic_store(&a->unread, NULL);
+    atomic_store(&lt_io_more(a)->unread, NULL);
     lt_unlock(&a->lock);
     lt_free(taken);
     CHECK_IS(0, foreign_join(&crew.foreign[0]));

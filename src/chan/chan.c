@@ -15,10 +15,11 @@ static void empty(leat_chan *ch)
     lt_chan_unsplit(ch);
     atomic_store_explicit(&ch->closed, true, memory_order_relaxed);
     atomic_store_explicit(&ch->unusual, true, memory_order_relaxed);
-    while (ch->drop && lt_chan_count(ch)) {
+    leat_drop_fn *drop = lt_chan_drop(ch);
+    while (drop && lt_chan_count(ch)) {
         void *item = lt_chan_slot(ch, 0);
         lt_chan_pop(ch, ch->item_size, NULL);
-        ch->drop(item);
+        drop(item);
     }
 }
 
@@ -28,7 +29,7 @@ static void destroy(leat_chan *ch)
         lt_die("leat: channel %s is freed while a party waits on it",
                ch->name ? ch->name : "without a name");
     empty(ch);
-    if (ch->keeper && ch->keeper->free)
+    if (ch->kept && ch->keeper->free)
         ch->keeper->free(ch);
     lt_free(ch);
 }
@@ -91,15 +92,20 @@ static void set_usual(leat_chan *ch)
 }
 
 /* Makes a channel of zeroed memory. No other party knows it yet. */
-static void set_up(leat_chan *ch, leat_scope *scope, const leat_chan_spec *spec, size_t capacity)
+static void set_up(leat_chan *ch, leat_scope *scope, const leat_chan_spec *spec, size_t capacity,
+                   const struct lt_keeper *keeper)
 {
     lt_biased_init(&ch->lock);
     ch->item_size = (uint32_t)spec->item_size;
-    ch->special = spec->buffer != LEAT_FIXED;
+    ch->special = keeper || spec->buffer != LEAT_FIXED;
+    ch->kept = keeper;
     set_usual(ch);
-    ch->buffer = (uint8_t)spec->buffer;
+    ch->buffer = spec->buffer;
     ch->capacity = capacity;
-    ch->drop = spec->drop;
+    if (keeper)
+        ch->keeper = keeper;
+    else
+        ch->drop = spec->drop;
     ch->name = spec->name;
     ch->scope = scope;
     ch->number = lt_number();
@@ -127,17 +133,21 @@ bool lt_chan_can_be(const leat_chan_spec *spec)
     return spec->item_size <= LT_ITEM_MAX && lt_special_check(spec);
 }
 
-leat_chan *leat_chan_open(leat_scope *scope, const leat_chan_spec *spec)
+leat_chan *lt_chan_open_owned(leat_scope *scope, const leat_chan_spec *spec,
+                              const struct lt_keeper *keeper)
 {
-    if (!spec || !lt_chan_can_be(spec))
-        return NULL;
     size_t capacity = spec->buffer == LEAT_PROMISE ? 1 : spec->capacity;
     leat_chan *ch = allocate(spec->item_size, capacity);
     if (!ch)
         return NULL;
-    set_up(ch, scope, spec, capacity);
+    set_up(ch, scope, spec, capacity, keeper);
     announce(ch);
     return ch;
+}
+
+leat_chan *leat_chan_open(leat_scope *scope, const leat_chan_spec *spec)
+{
+    return spec && lt_chan_can_be(spec) ? lt_chan_open_owned(scope, spec, NULL) : NULL;
 }
 
 leat_chan *lt_chan_open_kept(const struct lt_keeper *keeper, leat_buffer buffer, const char *name,
@@ -146,11 +156,7 @@ leat_chan *lt_chan_open_kept(const struct lt_keeper *keeper, leat_buffer buffer,
     leat_chan *ch = lt_alloc(sizeof *ch + extra);
     if (!ch)
         return NULL;
-    set_up(ch, NULL, &(leat_chan_spec){ .name = name }, 0);
-    ch->keeper = keeper;
-    ch->buffer = (uint8_t)buffer;
-    ch->special = true;
-    atomic_store_explicit(&ch->unusual, true, memory_order_relaxed);
+    set_up(ch, NULL, &(leat_chan_spec){ .buffer = buffer, .name = name }, 0, keeper);
     announce(ch);
     return ch;
 }
@@ -174,7 +180,7 @@ int leat_chan_unref(leat_chan *ch)
     if (!ch || ch->scope)
         return -EINVAL;
     /* Release: what this holder did. Acquire: the last holder sees what all the others did. */
-    if (ch->keeper && ch->keeper->unref
+    if (ch->kept && ch->keeper->unref
             ? ch->keeper->unref(ch)
             : atomic_fetch_sub_explicit(&ch->references, 1, memory_order_acq_rel) == 1)
         destroy_orphan(ch);
@@ -373,11 +379,11 @@ static int end(leat_chan *ch, bool cut)
 {
     if (!ch)
         return -EINVAL;
-    if (ch->keeper && !ch->keeper->close)
+    if (ch->kept && !ch->keeper->close)
         return -EPERM;
     lt_chan_lock(ch);
     mark_cut(ch, cut);
-    if (ch->keeper) {
+    if (ch->kept) {
         lt_chan_unlock(ch); /* the keeper's own lock comes first */
         return ch->keeper->close(ch);
     }
@@ -402,7 +408,7 @@ int leat_chan_senders(leat_chan *ch, unsigned n)
 {
     if (!ch || !n)
         return -EINVAL;
-    if (ch->keeper)
+    if (ch->kept)
         return -EPERM;
     int error = 0;
     lt_chan_lock(ch);
@@ -420,7 +426,7 @@ int lt_chan_end_one(leat_chan *ch, bool cut)
 {
     if (!ch)
         return -EINVAL;
-    if (ch->keeper)
+    if (ch->kept)
         return -EPERM;
     struct lt_party *woken = NULL;
     lt_chan_lock(ch);
@@ -447,7 +453,7 @@ uint32_t lt_chan_number(const leat_chan *ch)
 
 bool lt_chan_is_kept(const leat_chan *ch)
 {
-    return ch->keeper;
+    return ch->kept;
 }
 
 int leat_chan_done(leat_chan *ch)
@@ -477,12 +483,12 @@ size_t leat_chan_item_size(const leat_chan *ch)
 
 leat_drop_fn *leat_chan_drop_fn(const leat_chan *ch)
 {
-    return ch ? ch->drop : NULL;
+    return ch ? lt_chan_drop(ch) : NULL;
 }
 
 leat_drop_fn *lt_chan_drop_received(const leat_chan *ch)
 {
-    return ch && ch->buffer != LEAT_PROMISE ? ch->drop : NULL;
+    return ch && ch->buffer != LEAT_PROMISE ? lt_chan_drop(ch) : NULL;
 }
 
 int leat_chan_closed(const leat_chan *ch)

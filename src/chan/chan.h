@@ -83,9 +83,14 @@ struct leat_chan {
     /* One cache line for the fields that every operation reads. */
     struct lt_biased lock;
     uint32_t item_size;
-    bool special; /* a lossy buffer, a promise or a keeper's: see chan/special.h */
+    /* These three are set before other parties know the channel. */
+    bool special : 1; /* a lossy buffer, a promise or a keeper's: see chan/special.h */
+    bool kept : 1;    /* it has a keeper */
+    leat_buffer buffer : 6;
     /* Written under the lock, read without it as hints, so relaxed. */
     _Atomic bool unusual; /* special, closed, traced or split: not for the fast path */
+    _Atomic bool closed;
+    bool cut; /* leat_cut has cut it short, now or when it closes; under the lock */
     _Atomic uint32_t receivers_waiting, senders_waiting;
     _Atomic size_t count;
     size_t capacity; /* slots for items that wait inside */
@@ -94,21 +99,32 @@ struct leat_chan {
     struct lt_node receivers, senders;
     uint32_t passed; /* items that have left it, modulo 2^32, except those that a split buffer
                       * counts */
+    uint32_t number; /* in dumps and traces */
     struct lt_node close_hooks;
-    _Atomic bool closed;      /* as `unusual` */
-    uint8_t buffer;           /* enum leat_buffer */
-    bool cut;                 /* leat_cut has cut it short, now or when it closes; under the lock */
-    uint32_t counted_senders; /* by leat_chan_senders, less the calls of leat_chan_done */
+    union {
+        uint32_t counted_senders; /* by leat_chan_senders, less the calls of leat_chan_done */
+        _Atomic uint32_t raises;  /* of a descriptor's channel: see io/io.h */
+    };
     _Atomic uint32_t references;
     leat_scope *scope;
-    leat_drop_fn *drop;
-    const struct lt_keeper *keeper;   /* mostly NULL; set before others use the channel */
+    union {
+        leat_drop_fn *drop;             /* or NULL */
+        const struct lt_keeper *keeper; /* if it is `kept` */
+    };
     _Atomic(struct lt_split *) split; /* NULL until the buffer is split: see chan/split.h */
     const char *name;
-    uint32_t number;       /* in dumps and traces */
     struct lt_owned owned; /* by a scope; else its node is in lt_orphans */
     _Alignas(16) unsigned char items[];
 };
+
+/* There may be a channel for each of many parties. */
+_Static_assert(sizeof(leat_chan) == 176 || sizeof(void *) != 8, "it has no holes");
+
+/* NULL for a channel without a drop function, as a keeper's is. */
+static inline leat_drop_fn *lt_chan_drop(const leat_chan *ch)
+{
+    return ch->kept ? NULL : ch->drop;
+}
 
 /* The channel's split buffer, or NULL. Acquire: its fields are seen complete. */
 static inline struct lt_split *lt_chan_split_buffer(const leat_chan *ch)
@@ -172,6 +188,10 @@ leat_chan *lt_chan_owned(struct lt_owned *owned);
  * scope. It keeps its references, and a look finds it in the scope alone. */
 void lt_chan_own(leat_scope *scope, leat_chan *ch, const struct lt_owned_kind *kind);
 void lt_chan_disown(leat_chan *ch);
+
+/* As leat_chan_open, for a keeper's channel, which has no drop function. */
+leat_chan *lt_chan_open_owned(leat_scope *scope, const leat_chan_spec *spec,
+                              const struct lt_keeper *keeper);
 
 /* Makes a keeper's channel: without a scope, for items without bytes, with `extra` zeroed bytes
  * after it for the keeper. NULL when memory has run out. */
@@ -280,7 +300,7 @@ static inline int lt_chan_check(const leat_chan *ch, enum lt_side side, const vo
         return -EINVAL;
     if (LT_LIKELY(item))
         return 0;
-    return ch->item_size && (side == LT_SEND || ch->drop) ? -EINVAL : 0;
+    return ch->item_size && (side == LT_SEND || lt_chan_drop(ch)) ? -EINVAL : 0;
 }
 
 #endif

@@ -187,7 +187,7 @@ uint32_t lt_select_try(struct lt_selection *s, struct lt_party **woken)
 static bool may_drop(const struct lt_selection *s, uint32_t i)
 {
     const leat_case *c = &s->cases[i];
-    return side_of(c) == LT_SEND && c->ch->special && c->ch->drop;
+    return side_of(c) == LT_SEND && c->ch->special && lt_chan_drop(c->ch);
 }
 
 /* Under all locks. A queue that holds only remains of claimed selects looks as if a party waited in

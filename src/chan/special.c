@@ -18,15 +18,16 @@ __attribute__((noinline)) static void send_to_full(leat_chan *ch, const void *it
 {
     _Alignas(16) unsigned char dropped[DROPPED_MAX];
     bool slides = ch->buffer == LEAT_SLIDING;
-    if (ch->drop)
+    leat_drop_fn *drop = lt_chan_drop(ch);
+    if (drop)
         lt_item_copy(dropped, slides ? lt_chan_slot(ch, 0) : item, ch->item_size);
     if (slides) {
         lt_chan_pop(ch, ch->item_size, NULL);
         lt_chan_push(ch, ch->item_size, item);
     }
-    if (ch->drop) {
+    if (drop) {
         lt_chan_unlock(ch);
-        ch->drop(dropped);
+        drop(dropped);
         lt_chan_lock(ch);
     }
 }
@@ -70,7 +71,7 @@ int lt_special_keeper_send(leat_chan *ch, const void *item, struct lt_party **ch
 
 bool lt_special_will_drop(const leat_chan *ch)
 {
-    return ch->special && ch->drop && lt_chan_count(ch) == ch->capacity;
+    return ch->special && lt_chan_drop(ch) && lt_chan_count(ch) == ch->capacity;
 }
 
 static int receive_now(leat_chan *ch, void *item)
@@ -88,7 +89,7 @@ int lt_special_now(leat_chan *ch, enum lt_side side, void *item, struct lt_party
 {
     if (side == LT_RECEIVE)
         return receive_now(ch, item);
-    return ch->keeper ? -EPERM : lt_special_keeper_send(ch, item, woken);
+    return ch->kept ? -EPERM : lt_special_keeper_send(ch, item, woken);
 }
 
 void lt_special_raise(leat_chan *ch, struct lt_party **chain)

@@ -185,7 +185,8 @@ static int64_t copy_by_pipe(struct copy *copy, struct lt_unread *left)
 
 static int64_t copy_by_buffer(struct copy *copy)
 {
-    struct lt_unread *left = lt_alloc_unset(sizeof *left + COPY_BYTES);
+    bool may = lt_io_make_more(copy->from) != NULL;
+    struct lt_unread *left = may ? lt_alloc_unset(sizeof *left + COPY_BYTES) : NULL;
     int64_t n = left ? 1 : -ENOMEM;
     bool tried = false;
     while (n > 0 && copy->done < copy->most) {

@@ -23,14 +23,14 @@ static void raise_way(leat_io *io, enum lt_way way, bool hung, struct lt_party *
     if (!ch)
         return;
     lt_chan_lock(ch);
-    atomic_fetch_add_explicit(&io->raises[way], 1, memory_order_release);
+    atomic_fetch_add_explicit(&ch->raises, 1, memory_order_release);
     if (hung)
         atomic_store_explicit(&io->hung[way], true, memory_order_relaxed);
     lt_special_raise(ch, chain);
     lt_chan_unlock(ch);
 }
 
-static struct lt_party *on_events(struct lt_source *source, uint32_t events)
+struct lt_party *lt_io_events(struct lt_source *source, uint32_t events)
 {
     leat_io *io = LT_CONTAINER(source, leat_io, source);
     struct lt_party *chain = NULL;
@@ -45,7 +45,7 @@ static struct lt_party *on_events(struct lt_source *source, uint32_t events)
 
 void lt_io_raise(leat_io *io, uint32_t events)
 {
-    lt_ready_all(on_events(&io->source, events));
+    lt_ready_all(lt_io_events(&io->source, events));
 }
 
 int lt_io_register(leat_io *io)
@@ -55,7 +55,7 @@ int lt_io_register(leat_io *io)
         return 0;
     lt_lock(&io->lock);
     if (!lt_io_is_registered(io))
-        error = lt_reactor_add(&io->source, io->fd);
+        error = lt_reactor_add(&io->source, LT_SOURCE_IO, io->fd);
     lt_unlock(&io->lock);
     return error;
 }
@@ -68,7 +68,7 @@ static LT_COLD void follow(leat_io *io, const struct lt_worker *here)
     lt_lock(&io->lock);
     if (atomic_load_explicit(&io->source.worker, memory_order_relaxed) != here) {
         lt_reactor_remove(&io->source, io->fd);
-        error = lt_reactor_add(&io->source, io->fd);
+        error = lt_reactor_add(&io->source, LT_SOURCE_IO, io->fd);
     }
     lt_unlock(&io->lock);
     /* No event comes any more: all waiting parties try again, and find the error. */
@@ -126,8 +126,9 @@ bool lt_io_enter(leat_io *io)
 
 static int end(leat_io *io)
 {
-    lt_reactor_remove(&io->source, io->fd);
-    if (lt_io_is_simulated(io) && io->simulated)
+    if (!lt_io_is_simulated(io))
+        lt_reactor_remove(&io->source, io->fd);
+    else if (io->simulated)
         lt_simulated_close(io);
     if (io->lent || io->fd < 0)
         return 0;
@@ -177,13 +178,6 @@ static void close_ready(leat_io *io)
 
 /* ---- for looks ---- */
 
-/* Relaxed: a party that must see what the scope's owner did before gets that with the
- * descriptor. */
-static leat_scope *scope_of(const leat_io *io)
-{
-    return atomic_load_explicit(&io->scope, memory_order_relaxed);
-}
-
 static bool see(leat_io *io, struct lt_sight *sight)
 {
     /* Acquire: a look may find the channel while lt_io_new still makes the rest. */
@@ -196,7 +190,7 @@ static bool see(leat_io *io, struct lt_sight *sight)
         return false;
     *sight = (struct lt_sight){ .kind = LT_SEES_DESCRIPTOR,
                                 .self = io,
-                                .scope = scope_of(io),
+                                .scope = sight->scope,
                                 .fd = fd,
                                 .closed = users & LT_IO_CLOSED,
                                 .ways = { lt_io_chan(io, LT_IN), lt_io_chan(io, LT_OUT) },
@@ -228,7 +222,7 @@ static void free_io(leat_chan *ch)
     leat_chan *writable = lt_io_chan(io, LT_OUT);
     if (!(atomic_load_explicit(&io->users, memory_order_relaxed) & LT_IO_CLOSED))
         end(io);
-    lt_io_drop_unread(io);
+    lt_io_drop_more(io);
     if (writable)
         leat_chan_unref(writable);
 }
@@ -256,9 +250,8 @@ int lt_io_make_writable(leat_io *io)
     leat_chan *readable = lt_io_chan(io, LT_IN);
     lt_chan_lock(readable);
     bool open = !lt_chan_is_closed(readable);
-    bool made =
-        open && atomic_compare_exchange_strong_explicit(&io->ready[LT_OUT], &none, ch,
-                                                        memory_order_release, memory_order_relaxed);
+    bool made = open && atomic_compare_exchange_strong_explicit(
+                            &io->writable, &none, ch, memory_order_release, memory_order_relaxed);
     lt_chan_unlock(readable);
     if (!made)
         leat_chan_unref(ch);
@@ -267,8 +260,6 @@ int lt_io_make_writable(leat_io *io)
 
 void lt_io_own(leat_scope *scope, leat_io *io)
 {
-    /* Relaxed: see scope_of. */
-    atomic_store_explicit(&io->scope, scope, memory_order_relaxed);
     lt_chan_own(scope, lt_chan_of_extra(io), &owned_kind);
 }
 
@@ -278,12 +269,9 @@ int lt_io_new(leat_scope *scope, int fd, enum lt_io_kind kind, bool stream, leat
     if (!ch)
         return -ENOMEM;
     leat_io *io = lt_chan_extra(ch);
-    if (kind != LT_IO_SIMULATED)
-        io->source.on_events = on_events;
     io->fd = fd;
     io->stream = stream;
     atomic_store_explicit(&io->kind, (uint8_t)kind, memory_order_relaxed);
-    atomic_store_explicit(&io->ready[LT_IN], ch, memory_order_relaxed);
     lt_chan_set_count(ch, 1);
     /* Release: a look that sees a user sees the rest. */
     atomic_store_explicit(&io->users, 1, memory_order_release);
@@ -333,14 +321,19 @@ int leat_io_fd(const leat_io *io)
     return io ? io->fd : -EINVAL;
 }
 
+static bool is_owned(leat_io *io)
+{
+    return lt_chan_of_extra(io)->owned.kind;
+}
+
 int leat_io_ref(leat_io *io)
 {
-    return io && !scope_of(io) ? leat_chan_ref(lt_chan_of_extra(io)) : -EINVAL;
+    return io && !is_owned(io) ? leat_chan_ref(lt_chan_of_extra(io)) : -EINVAL;
 }
 
 int leat_io_unref(leat_io *io)
 {
-    return io && !scope_of(io) ? leat_chan_unref(lt_chan_of_extra(io)) : -EINVAL;
+    return io && !is_owned(io) ? leat_chan_unref(lt_chan_of_extra(io)) : -EINVAL;
 }
 
 int leat_io_close(leat_io *io)

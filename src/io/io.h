@@ -5,7 +5,7 @@
  * channel succeeds. A party that has to wait for the descriptor receives from it. So every kind of
  * party waits for descriptors by the rules of channels: in a select too, and with cancelling.
  *
- * Raising and lowering. The reactor raises the channels and counts that in `raises`. An operation
+ * Raising and lowering. The reactor raises a channel and counts that in its `raises`. An operation
  * reads the count before it makes its system call. If the call shows that there is no more to read
  * or no room, the operation lowers the channel, unless the count has changed: then an event came
  * after the call, or during it, and the call may not have seen its cause. Two kinds of calls show
@@ -57,11 +57,13 @@ enum lt_io_kind {
 struct leat_io {
     union {
         struct lt_source source;
-        /* Of that kind: its state, or NULL while it is made. Such a descriptor is never registered,
-         * so the source's first word is free; and `fd` is -ENOTSUP. */
-        struct lt_simulated *simulated;
+        struct {
+            void *no_worker; /* NULL: such a descriptor is never registered, and `fd` is -ENOTSUP */
+            /* LT_IO_SIMULATED: its state, or NULL while it is made. */
+            struct lt_simulated *simulated;
+        };
     };
-    struct lt_lock lock; /* for registering, and for `unread` and `in_ring` */
+    struct lt_lock lock; /* for registering, and for what is in `more` */
     _Atomic bool hung[LT_WAYS];
     int fd;
     _Atomic uint8_t kind;   /* enum lt_io_kind */
@@ -73,18 +75,20 @@ struct leat_io {
     _Atomic bool taken[LT_WAYS]; /* LT_IO_POLLED: a call that may block is being made */
     _Atomic uint32_t users;
     _Atomic int16_t unsaid[LT_WAYS]; /* the error of a call that had already moved some bytes */
-    _Atomic uint32_t raises[LT_WAYS];
-    _Atomic(leat_chan *) ready[LT_WAYS];
+    _Atomic(leat_chan *) writable;   /* NULL until a party waits to write */
+    _Atomic(struct lt_io_more *) more;
+};
+
+/* A step of malloc(3), with its header. There may be many descriptors. */
+_Static_assert(sizeof(leat_chan) + sizeof(struct leat_io) <= 240 - 8 || sizeof(void *) != 8,
+               "more memory for each connection");
+
+/* What few descriptors need: made when it is first used, freed with the descriptor. */
+struct lt_io_more {
     _Atomic(struct lt_unread *) unread; /* the first of a list; written under `lock` */
-    _Atomic(leat_scope *) scope;        /* set once */
     /* The task whose operation is in a ring, or NULL. Changed under `lock`. */
     _Atomic(struct lt_task *) in_ring[LT_WAYS];
 };
-
-/* Five cache lines, with malloc(3)'s header. There may be many descriptors. */
-_Static_assert(sizeof(leat_chan) + sizeof(struct leat_io) <= 5 * LT_CACHE_LINE - 8 ||
-                   sizeof(void *) != 8,
-               "a line more for each connection");
 
 /* Set in `users` when it has been closed. */
 #define LT_IO_CLOSED (UINT32_C(1) << 31)
@@ -134,7 +138,8 @@ static inline bool lt_io_is_registered(leat_io *io)
 static inline leat_chan *lt_io_chan(leat_io *io, enum lt_way way)
 {
     /* Acquire: the channel is seen whole. */
-    return atomic_load_explicit(&io->ready[way], memory_order_acquire);
+    return way == LT_IN ? lt_chan_of_extra(io)
+                        : atomic_load_explicit(&io->writable, memory_order_acquire);
 }
 
 /* Whether a call may succeed: a hint. */
@@ -146,9 +151,13 @@ static inline bool lt_io_is_raised(leat_io *io, enum lt_way way)
 
 static inline uint32_t lt_io_raise_count(leat_io *io, enum lt_way way)
 {
+    leat_chan *ch = lt_io_chan(io, way);
     /* Acquire: read before the system call that it dates. */
-    return atomic_load_explicit(&io->raises[way], memory_order_acquire);
+    return ch ? atomic_load_explicit(&ch->raises, memory_order_acquire) : 0;
 }
+
+/* The reactor's events (lt_kinds.events). */
+struct lt_party *lt_io_events(struct lt_source *source, uint32_t events);
 
 /* Raises the channels for EPOLLIN and EPOLLOUT, as the reactor does. */
 void lt_io_raise(leat_io *io, uint32_t events);
@@ -190,10 +199,21 @@ bool lt_io_turns_to_ring(leat_io *io, const struct iovec *part, int64_t deadline
 /* Records whether a read outside of the ring has shown that no more is there. */
 void lt_io_set_dry(leat_io *io, bool dry);
 
+/* NULL while it is not needed. */
+static inline struct lt_io_more *lt_io_more(const leat_io *io)
+{
+    /* Acquire: it is seen zeroed. */
+    return atomic_load_explicit(&io->more, memory_order_acquire);
+}
+
+/* The same, made if it is not there. NULL when memory has run out. */
+struct lt_io_more *lt_io_make_more(leat_io *io);
+
 static inline struct lt_task *lt_io_in_ring(const leat_io *io, enum lt_way way)
 {
+    const struct lt_io_more *more = lt_io_more(io);
     /* Relaxed: certain under the lock, a hint for a look without it. */
-    return atomic_load_explicit(&io->in_ring[way], memory_order_relaxed);
+    return more ? atomic_load_explicit(&more->in_ring[way], memory_order_relaxed) : NULL;
 }
 
 /* After a close, or lt_io_unread: calls off the operations in rings. */
@@ -245,20 +265,22 @@ struct lt_unread {
 
 static inline bool lt_io_has_unread(leat_io *io)
 {
+    const struct lt_io_more *more = lt_io_more(io);
     /* Relaxed: a party that was woken because they came back has synchronised with that by the
      * channel; any other party may as well have been earlier. */
-    return LT_UNLIKELY(atomic_load_explicit(&io->unread, memory_order_relaxed) != NULL);
+    return LT_UNLIKELY(more && atomic_load_explicit(&more->unread, memory_order_relaxed) != NULL);
 }
 
-/* Gives bytes back, at least one, before those that are there already. The leat_io frees them. */
+/* Gives bytes back, at least one, before those that are there already. The leat_io frees them. The
+ * caller has called lt_io_make_more. */
 void lt_io_unread(leat_io *io, struct lt_unread *unread);
 
 /* If lt_io_has_unread: reads some of these bytes, and removes them unless `peek`. Returns their
  * number; or -EINTR if another party was faster: then the caller may ask the system. */
 int64_t lt_io_reread(leat_io *io, const struct iovec *parts, size_t n, bool peek);
 
-/* Frees the unread bytes when the leat_io ends. */
-void lt_io_drop_unread(leat_io *io);
+/* Frees `more`, with the unread bytes, when the leat_io ends. */
+void lt_io_drop_more(leat_io *io);
 
 /* lt_io_hush and lt_io_unhush surround a call that may raise SIGPIPE and has no flag against that.
  * That call returned `n` and could move `whole` bytes. Both keep errno. */

@@ -54,12 +54,14 @@ static const struct lt_wait_kind in_ring = { .withdraw = call_off,
 /* Relaxed: under the lock; a look reads it. */
 static void set_in_ring(leat_io *io, enum lt_way way, struct lt_task *task)
 {
-    atomic_store_explicit(&io->in_ring[way], task, memory_order_relaxed);
+    atomic_store_explicit(&lt_io_more(io)->in_ring[way], task, memory_order_relaxed);
 }
 
 /* One task of each direction at a time; all others wait for the channel. */
 static bool begin(leat_io *io, enum lt_way way, struct lt_task *task)
 {
+    if (!lt_io_make_more(io))
+        return false;
     lt_lock(&io->lock);
     bool free = !lt_io_in_ring(io, way);
     if (free)

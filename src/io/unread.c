@@ -1,4 +1,4 @@
-/* unread.c: bytes that were read from a descriptor and have come back. */
+/* unread.c: what few descriptors need: bytes that were read and have come back. */
 #include "base/alloc.h"
 #include "base/lock.h"
 #include "io/io.h"
@@ -6,13 +6,26 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+struct lt_io_more *lt_io_make_more(leat_io *io)
+{
+    struct lt_io_more *there = lt_io_more(io), *more = there ? there : lt_alloc(sizeof *more);
+    /* Acquire: another party's is seen zeroed. Release: so is this one. */
+    if (there || !more ||
+        atomic_compare_exchange_strong_explicit(&io->more, &there, more, memory_order_acq_rel,
+                                                memory_order_acquire))
+        return more;
+    lt_free(more);
+    return there;
+}
+
 void lt_io_unread(leat_io *io, struct lt_unread *unread)
 {
+    struct lt_io_more *more = lt_io_more(io);
     lt_lock(&io->lock);
     /* In front: they were read before the bytes that are there. */
-    unread->next = atomic_load_explicit(&io->unread, memory_order_relaxed);
+    unread->next = atomic_load_explicit(&more->unread, memory_order_relaxed);
     /* Relaxed: a party that sees it takes the lock. */
-    atomic_store_explicit(&io->unread, unread, memory_order_relaxed);
+    atomic_store_explicit(&more->unread, unread, memory_order_relaxed);
     lt_unlock(&io->lock);
     /* Called after the bytes are linked, so that a reader that is woken finds them. A reader that
      * found none, and asks the system, has read the count of raises before: so it does not lower
@@ -37,19 +50,20 @@ static size_t copy_out(const struct lt_unread *unread, const struct iovec *parts
 
 int64_t lt_io_reread(leat_io *io, const struct iovec *parts, size_t n, bool peek)
 {
+    struct lt_io_more *more = lt_io_more(io);
     struct lt_unread *first, *empty = NULL;
     int64_t done = -EINTR;
     lt_lock(&io->lock);
-    first = atomic_load_explicit(&io->unread, memory_order_relaxed);
+    first = atomic_load_explicit(&more->unread, memory_order_relaxed);
     if (first) {
         /* The system has not been asked, so the caller must not lower the channel. */
-        atomic_fetch_add_explicit(&io->raises[LT_IN], 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&lt_io_chan(io, LT_IN)->raises, 1, memory_order_relaxed);
         size_t bytes = copy_out(first, parts, n);
         done = (int64_t)bytes;
         first->begin += peek ? 0 : bytes;
         if (first->begin == first->end) {
             empty = first;
-            atomic_store_explicit(&io->unread, first->next, memory_order_relaxed);
+            atomic_store_explicit(&more->unread, first->next, memory_order_relaxed);
         }
     }
     lt_unlock(&io->lock);
@@ -57,13 +71,17 @@ int64_t lt_io_reread(leat_io *io, const struct iovec *parts, size_t n, bool peek
     return done;
 }
 
-void lt_io_drop_unread(leat_io *io)
+void lt_io_drop_more(leat_io *io)
 {
+    struct lt_io_more *more = lt_io_more(io);
+    if (!more)
+        return;
     /* Relaxed: no other party uses it any more. */
-    struct lt_unread *unread = atomic_load_explicit(&io->unread, memory_order_relaxed);
+    struct lt_unread *unread = atomic_load_explicit(&more->unread, memory_order_relaxed);
     while (unread) {
         struct lt_unread *next = unread->next;
         lt_free(unread);
         unread = next;
     }
+    lt_free(more);
 }

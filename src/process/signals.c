@@ -10,11 +10,12 @@
  * Locking. `changing` is held while dispositions change, and comes before a channel's lock, which
  * guards the channel's items. */
 #define _GNU_SOURCE
+#include "process/signals.h"
+
 #include "base/alloc.h"
 #include "base/bell.h"
 #include "base/world.h"
 #include "chan/special.h"
-#include "sched/reactor.h"
 
 #include <leat/signal.h>
 
@@ -99,7 +100,7 @@ static void deliver_all(struct receiver *receiver, struct lt_party **woken)
             deliver(receiver->ch, i, woken);
 }
 
-static struct lt_party *on_events(struct lt_source *source, uint32_t events)
+struct lt_party *lt_signals_events(struct lt_source *source, uint32_t events)
 {
     (void)events;
     struct receiver *receiver = LT_CONTAINER(source, struct receiver, source);
@@ -233,12 +234,8 @@ static int open_channel(leat_scope *scope, struct receiver *receiver, size_t n)
         .item_size = sizeof(leat_signal), .capacity = n, .buffer = LEAT_DROPPING, .name = "signals"
     };
     receiver->keeper = (struct lt_keeper){ .close = close_signals, .free = free_signals };
-    receiver->source.on_events = on_events;
-    receiver->ch = leat_chan_open(scope, &spec);
-    if (!receiver->ch)
-        return -ENOMEM;
-    receiver->ch->keeper = &receiver->keeper;
-    return 0;
+    receiver->ch = lt_chan_open_owned(scope, &spec, &receiver->keeper);
+    return receiver->ch ? 0 : -ENOMEM;
 }
 
 static int start(struct receiver *receiver, leat_scope *scope, size_t n)
@@ -249,7 +246,7 @@ static int start(struct receiver *receiver, leat_scope *scope, size_t n)
     if (!error)
         forget_counts(receiver);
     if (!error)
-        error = lt_reactor_add(&receiver->source, the_bell());
+        error = lt_reactor_add(&receiver->source, LT_SOURCE_SIGNALS, the_bell());
     for (int i = 1; i < SIGNALS && !error; i++)
         if (receiver->taken[i])
             take(receiver, i);

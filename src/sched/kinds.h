@@ -1,5 +1,5 @@
 /* kinds.h: the functions of higher rooms that the scheduler calls: a row for each kind of party,
- * and some for scopes and timeouts.
+ * one for each kind of source, and some for scopes and timeouts.
  *
  * src/start assembles the table (start/kinds.c) and hands it over when a runtime starts. No party
  * is made ready, moved or ended while no runtime runs, so the functions are always there. This is a
@@ -8,6 +8,7 @@
 #define LT_SCHED_KINDS_H
 
 #include "sched/party.h"
+#include "sched/reactor.h"
 
 struct lt_task;
 struct lt_worker;
@@ -28,6 +29,9 @@ struct lt_kinds {
     /* Gives back the units of a scope that a worker has, before it runs a party outside of that
      * scope. */
     void (*units_return)(struct lt_worker *worker);
+    /* Called with the lock of the source's slot held: records events, EPOLLIN and so on. Returns the
+     * chain of parties that the caller must make ready. */
+    struct lt_party *(*events[LT_SOURCE_KINDS])(struct lt_source *source, uint32_t events);
     /* Called when the workers have ended, before they are freed. */
     void (*runtime_ended)(void);
 };

@@ -8,6 +8,7 @@
 #include "base/lock.h"
 #include "base/world.h"
 #include "sched/current.h"
+#include "sched/kinds.h"
 #include "sched/runtime.h"
 
 #include <leat/base.h>
@@ -24,9 +25,13 @@
 
 struct slot {
     struct lt_lock lock;
-    uint32_t generation; /* how many sources it has had; under the lock */
-    uint32_t next_free;  /* index + 1; under the table's lock */
-    struct lt_source *source;
+    bool taken;          /* it has a source; this and the next three are under the lock */
+    uint8_t kind;        /* of the source: enum lt_source_kind */
+    uint32_t generation; /* how many sources it has had */
+    union {
+        struct lt_source *source;
+        uint32_t next_free; /* while it is free: index + 1; under the table's lock */
+    };
 };
 
 enum { CHUNKS = 32 };
@@ -72,7 +77,7 @@ static bool add_chunk(void)
 }
 
 /* NO_SLOT when memory has run out. */
-static uint32_t slot_get(struct lt_source *source)
+static uint32_t slot_get(struct lt_source *source, enum lt_source_kind kind)
 {
     uint32_t index = NO_SLOT;
     lt_lock(&table.lock);
@@ -87,7 +92,9 @@ static uint32_t slot_get(struct lt_source *source)
         return NO_SLOT;
     struct slot *slot = slot_at(index);
     lt_lock(&slot->lock);
+    slot->taken = true;
     slot->source = source;
+    slot->kind = (uint8_t)kind;
     lt_unlock(&slot->lock);
     return index;
 }
@@ -95,7 +102,7 @@ static uint32_t slot_get(struct lt_source *source)
 /* With the slot's lock held; the caller then puts the slot back. */
 static void slot_clear(struct slot *slot)
 {
-    slot->source = NULL;
+    slot->taken = false;
     slot->generation++;
 }
 
@@ -168,13 +175,14 @@ static void forget(uint32_t index)
     struct slot *slot = slot_at(index);
     struct lt_party *woken = NULL;
     lt_lock(&slot->lock);
-    struct lt_source *source = slot->source;
-    if (source) {
+    bool taken = slot->taken;
+    if (taken) {
+        struct lt_source *source = slot->source;
         take_out(slot, atomic_load_explicit(&source->worker, memory_order_relaxed));
-        woken = source->on_events(source, EPOLLIN | EPOLLOUT);
+        woken = lt_kinds.events[slot->kind](source, EPOLLIN | EPOLLOUT);
     }
     lt_unlock(&slot->lock);
-    if (source)
+    if (taken)
         slot_put(index);
     lt_ready_all(woken);
 }
@@ -237,9 +245,9 @@ static int add_to_epoll(int epoll, struct lt_source *source, int fd, struct epol
 }
 
 /* Registers the source. The worker's reactor is open. */
-static int add(struct lt_source *source, int fd, struct lt_worker *worker)
+static int add(struct lt_source *source, enum lt_source_kind kind, int fd, struct lt_worker *worker)
 {
-    uint32_t index = slot_get(source);
+    uint32_t index = slot_get(source, kind);
     if (index == NO_SLOT)
         return -ENOMEM;
     source->slot = index + 1;
@@ -266,25 +274,26 @@ static int add(struct lt_source *source, int fd, struct lt_worker *worker)
 
 /* Inside a scope the worker stays there. In another thread `opening` keeps the reactors from being
  * closed. */
-static int add_to_any(struct lt_source *source, int fd, struct lt_worker *here)
+static int add_to_any(struct lt_source *source, enum lt_source_kind kind, int fd,
+                      struct lt_worker *here)
 {
     if (LT_LIKELY(here && lt_reactor_is_open(&here->reactor)))
-        return add(source, fd, here);
+        return add(source, kind, fd, here);
     pthread_mutex_lock(&opening);
     struct lt_worker *worker = here ? here : lt_running() ? lt_any_worker() : NULL;
     int error = worker ? make_open(worker) : -EINVAL;
     if (!error)
-        error = add(source, fd, worker);
+        error = add(source, kind, fd, worker);
     pthread_mutex_unlock(&opening);
     return error;
 }
 
-int lt_reactor_add(struct lt_source *source, int fd)
+int lt_reactor_add(struct lt_source *source, enum lt_source_kind kind, int fd)
 {
     if (lt_world())
         return -ENOTSUP;
     int saved = errno, cancel = lt_cancel_put_off();
-    int error = add_to_any(source, fd, lt_current_worker());
+    int error = add_to_any(source, kind, fd, lt_current_worker());
     lt_cancel_restore(cancel);
     errno = saved;
     return error;
@@ -300,7 +309,7 @@ void lt_reactor_remove(struct lt_source *source, int fd)
     struct slot *slot = slot_at(index);
     lt_lock(&slot->lock);
     /* Else the runtime has stopped. Under the lock the epoll is open. */
-    bool registered = slot->source == source;
+    bool registered = slot->taken && slot->source == source;
     if (registered) {
         /* Relaxed: no other party uses the source. */
         struct lt_worker *worker = atomic_load_explicit(&source->worker, memory_order_relaxed);
@@ -336,8 +345,8 @@ static void report(uint64_t data, uint32_t events)
     struct slot *slot = slot_at((uint32_t)data);
     struct lt_party *woken = NULL;
     lt_lock(&slot->lock);
-    if (slot->source && slot->generation == (uint32_t)(data >> 32))
-        woken = slot->source->on_events(slot->source, events);
+    if (slot->taken && slot->generation == (uint32_t)(data >> 32))
+        woken = lt_kinds.events[slot->kind](slot->source, events);
     lt_unlock(&slot->lock);
     make_ready(lt_current_worker(), woken);
 }

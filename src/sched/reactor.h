@@ -41,11 +41,10 @@ struct lt_reactor {
     struct lt_uring ring;     /* beside the epoll, if leat uses rings */
 };
 
-/* A descriptor, as a reactor sees it. */
+enum lt_source_kind { LT_SOURCE_IO, LT_SOURCE_SIGNALS, LT_SOURCE_KINDS };
+
+/* A descriptor, as a reactor sees it. Its events go to the function of its kind (sched/kinds.h). */
 struct lt_source {
-    /* Called with the slot's lock held: records the events, EPOLLIN and so on. Returns the chain of
-     * parties that the caller must make ready. */
-    struct lt_party *(*on_events)(struct lt_source *source, uint32_t events);
     _Atomic(struct lt_worker *) worker; /* its reactor reports the events; NULL: the source is not
                                          * registered */
     uint32_t slot;                      /* index + 1; 0: it was never registered */
@@ -56,7 +55,7 @@ struct lt_source {
  * worker's. From then on the source gets an event for each change, and soon one for its state now.
  * Returns 0; -EPERM if there is nothing to wait for on such a descriptor (a regular file); -ENOTSUP
  * in a seeded world; -EINVAL if no runtime runs; or -EMFILE, -ENFILE, -ENOMEM, -ENOSPC, -EBADF. */
-int lt_reactor_add(struct lt_source *source, int fd);
+int lt_reactor_add(struct lt_source *source, enum lt_source_kind kind, int fd);
 
 /* Ends the registration, before the descriptor is closed. When it returns, the source gets no event
  * any more. Does nothing to a source that is not registered. */

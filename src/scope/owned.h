@@ -22,8 +22,8 @@ struct lt_owned_kind {
      * NULL. */
     void (*empty)(struct lt_owned *owned);
     void (*free)(struct lt_owned *owned);
-    /* For looks, with the scope's lock held: fills in a sight (scope/sight.h), whose `steps` is
-     * set. NULL: a look does not show such objects, or finds them elsewhere. */
+    /* For looks, with the scope's lock held: fills in a sight (scope/sight.h), whose `scope` and
+     * `steps` are set. NULL: a look does not show such objects, or finds them elsewhere. */
     void (*see)(struct lt_owned *owned, struct lt_sight *sight);
 };
 

@@ -3,7 +3,9 @@
 #include "block/block.h"
 #include "block/callback.h"
 #include "block/machine.h"
+#include "io/io.h"
 #include "process/process.h"
+#include "process/signals.h"
 #include "scope/scope.h"
 #include "time/time.h"
 
@@ -24,6 +26,7 @@ const struct lt_kinds lt_start_kinds = {
              [LT_TIMER] = lt_user_timer_end },
     .task_ended = lt_scope_task_ended,
     .task_look = lt_scope_look,
+    .events = { [LT_SOURCE_IO] = lt_io_events, [LT_SOURCE_SIGNALS] = lt_signals_events },
     .units_return = lt_scope_return_units,
     .runtime_ended = runtime_ended,
 };

@@ -101,18 +101,19 @@ leat_chan *leat_tick(leat_scope *scope, int64_t ns)
     leat_chan_spec spec = {
         .item_size = sizeof t->due, .capacity = 1, .buffer = LEAT_DROPPING, .name = "tick"
     };
-    leat_chan *ch = t ? leat_chan_open(scope, &spec) : NULL;
+    if (!t)
+        return NULL;
+    t->keeper = (struct lt_keeper){ .close = close_tick, .free = free_tick };
+    leat_chan *ch = lt_chan_open_owned(scope, &spec, &t->keeper);
     if (!ch) {
         lt_free(t);
         return NULL;
     }
-    t->keeper = (struct lt_keeper){ .close = close_tick, .free = free_tick };
     t->timer.fire = fired;
     t->ch = ch;
     t->period = ns;
     t->due = leat_after(ns);
     t->holders = 2;
-    ch->keeper = &t->keeper;
     lt_shared_timers_notify(lt_shared_timer_set(&t->timer, t->due));
     return ch;
 }

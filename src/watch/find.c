@@ -107,7 +107,7 @@ static void record_channels(struct lt_pad *pad, leat_scope *scope)
     lt_lock(&scope->lock);
     for (struct lt_node *node = scope->owned.next;
          node != &scope->owned && lt_pad_step(pad, LT_A_CHANNEL); node = node->next)
-        lt_record_owned(pad, LT_CONTAINER(node, struct lt_owned, node));
+        lt_record_owned(pad, scope, LT_CONTAINER(node, struct lt_owned, node));
     lt_unlock(&scope->lock);
 }
 

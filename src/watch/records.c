@@ -198,10 +198,9 @@ static const leat_scope *scope_of(const struct lt_task *task)
     return task->party.scope ? lt_scope_of_task(task) : NULL;
 }
 
-/* The keeper of a channel without a scope is set before others find the channel. */
 static const struct lt_keeper *keeper_of(const leat_chan *ch)
 {
-    return ch->scope ? NULL : ch->keeper;
+    return ch->kept ? ch->keeper : NULL;
 }
 
 /* Records that a party waits on this channel, or on the descriptor that the channel is a part
@@ -386,14 +385,14 @@ static void record_sight(struct lt_pad *pad, const struct lt_sight *sight)
 
 /* ---- objects of scopes ---- */
 
-void lt_record_owned(struct lt_pad *pad, struct lt_owned *owned)
+void lt_record_owned(struct lt_pad *pad, const leat_scope *scope, struct lt_owned *owned)
 {
     leat_chan *ch = lt_chan_owned(owned);
     if (ch)
         record_channel(pad, ch);
     if (!owned->kind->see)
         return;
-    struct lt_sight sight = { .steps = pad->left.steps };
+    struct lt_sight sight = { .scope = scope, .steps = pad->left.steps };
     owned->kind->see(owned, &sight);
     pad->left.steps = sight.steps;
     if (sight.self)
@@ -406,6 +405,6 @@ void lt_record_orphan(struct lt_pad *pad, leat_chan *ch)
     struct lt_sight sight = { .steps = pad->left.steps };
     if (!keeper || !keeper->see)
         record_channel(pad, ch);
-    else if (!keeper->follows && keeper->see(ch, &sight) && !sight.scope)
+    else if (!keeper->follows && !ch->owned.kind && keeper->see(ch, &sight))
         record_sight(pad, &sight);
 }

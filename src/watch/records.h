@@ -146,7 +146,7 @@ void lt_record_task_at_home(struct lt_pad *pad, const struct lt_task *task, enum
  * stage, and the parties that wait on it; takes the locks of channels. lt_record_orphan records a
  * channel without a scope, or the descriptor that it is a part of, if that has no scope either.
  * They are not freed meanwhile. */
-void lt_record_owned(struct lt_pad *pad, struct lt_owned *owned);
+void lt_record_owned(struct lt_pad *pad, const leat_scope *scope, struct lt_owned *owned);
 void lt_record_orphan(struct lt_pad *pad, leat_chan *ch);
 
 #endif
