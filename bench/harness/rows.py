@@ -92,4 +92,8 @@ LIMITS = (
     ("far_stack", "seven lines of a stack that is in no cache, fetched eight stacks ahead"),
     ("guard", "a guard set below a stack (MADV_GUARD_INSTALL)"),
     ("clock", "a look at the clock"),
+    ("late_sleeper", "how late a thread wakes at worst that sleeps 1 ms at a time for a second, "
+                     "beside one that computes"),
+    ("late_partner", "how late a thread runs at worst that another one wakes, which then computes "
+                     "for 2 ms; a thousand times"),
 )

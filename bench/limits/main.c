@@ -14,6 +14,8 @@ static const struct bench_row rows[] = {
     { "far_stack", 65536, limit_far_stack, NULL, 0 },
     { "guard", 4096, limit_guard, NULL, 0 },
     { "clock", 1, limit_clock, NULL, 0 },
+    { "late_sleeper", 1, NULL, limit_late_sleeper, 0 },
+    { "late_partner", 1, NULL, limit_late_partner, 0 },
     { NULL, 0, NULL, NULL, 0 },
 };
 
