@@ -29,8 +29,8 @@ struct lt_kinds {
     /* Gives back the units of a scope that a worker has, before it runs a party outside of that
      * scope. */
     void (*units_return)(struct lt_worker *worker);
-    /* Called with the lock of the source's slot held: records events, EPOLLIN and so on. Returns the
-     * chain of parties that the caller must make ready. */
+    /* Called with the lock of the source's slot held: records events, EPOLLIN and so on. Returns
+     * the chain of parties that the caller must make ready. */
     struct lt_party *(*events[LT_SOURCE_KINDS])(struct lt_source *source, uint32_t events);
     /* Called when the workers have ended, before they are freed. */
     void (*runtime_ended)(void);
