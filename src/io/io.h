@@ -79,9 +79,10 @@ struct leat_io {
     _Atomic(struct lt_io_more *) more;
 };
 
-/* A step of malloc(3), with its header. There may be many descriptors. */
-_Static_assert(sizeof(leat_chan) + sizeof(struct leat_io) <= 240 - 8 || sizeof(void *) != 8,
-               "more memory for each connection");
+/* Four cache lines, with malloc(3)'s header. There may be many descriptors. */
+_Static_assert(sizeof(leat_chan) + sizeof(struct leat_io) <= 4 * LT_CACHE_LINE - 8 ||
+                   sizeof(void *) != 8,
+               "a line more for each connection");
 
 /* What few descriptors need: made when it is first used, freed with the descriptor. */
 struct lt_io_more {
