@@ -22,6 +22,22 @@ static size_t whole_lines(size_t size)
 
 void *lt_alloc_unset(size_t size)
 {
+    if (lt_fault())
+        return NULL;
+    int saved = errno;
+    void *memory = malloc(size);
+    errno = saved;
+    return memory;
+}
+
+void *lt_alloc(size_t size)
+{
+    void *memory = lt_alloc_unset(size);
+    return memory ? memset(memory, 0, size) : NULL;
+}
+
+void *lt_alloc_lines(size_t size)
+{
     if (size > SIZE_MAX - LT_CACHE_LINE - HEADER || lt_fault())
         return NULL;
     int saved = errno;
@@ -29,22 +45,6 @@ void *lt_alloc_unset(size_t size)
     int error = posix_memalign(&memory, LT_CACHE_LINE, whole_lines(size));
     errno = saved;
     return error ? NULL : memory;
-}
-
-void *lt_alloc(size_t size)
-{
-    void *memory = lt_alloc_unset(size);
-    return memory ? memset(memory, 0, whole_lines(size)) : NULL;
-}
-
-void *lt_alloc_item(size_t size)
-{
-    if (lt_fault())
-        return NULL;
-    int saved = errno;
-    void *memory = malloc(size);
-    errno = saved;
-    return memory;
 }
 
 void lt_free(void *memory)

@@ -5,15 +5,16 @@
 
 #include <stddef.h>
 
-/* Zeroed memory, aligned to a cache line, for lt_free. NULL when memory has run out. */
+/* Zeroed memory for lt_free, which is free(3). NULL when memory has run out. */
 void *lt_alloc(size_t size);
 void lt_free(void *memory);
 
 /* As lt_alloc, but not zeroed, so that memory is touched only when it is used. */
 void *lt_alloc_unset(size_t size);
 
-/* Memory for an item that a user frees with free(3): not zeroed, aligned as malloc(3) does it. */
-void *lt_alloc_item(size_t size);
+/* As lt_alloc_unset, for types that are aligned to a cache line. glibc 2.36 makes a hole of 96 bytes
+ * beside each such piece, and takes a lock. */
+void *lt_alloc_lines(size_t size);
 
 /* Pages for lt_unmap: readable, writable, zero, and backed by memory only when touched. `size` is a
  * multiple of the page size. NULL when memory has run out. */

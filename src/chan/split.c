@@ -44,9 +44,10 @@ LT_COLD void lt_chan_split(leat_chan *ch)
 {
     if (ch->capacity < LT_SPLIT_FROM || lt_chan_is_unusual(ch))
         return;
-    struct lt_split *split = lt_alloc(sizeof *split);
+    struct lt_split *split = lt_alloc_lines(sizeof *split);
     if (!split)
         return;
+    lt_clear(split, sizeof *split);
     size_t quarter = ch->capacity / 4 + 1;
     split->few = quarter < LT_SPLIT_FEW ? quarter : LT_SPLIT_FEW;
     ch->lock.settled = true; /* from now on no party becomes the owner */

@@ -79,10 +79,9 @@ struct leat_io {
     _Atomic(struct lt_io_more *) more;
 };
 
-/* Four cache lines, with malloc(3)'s header. There may be many descriptors. */
-_Static_assert(sizeof(leat_chan) + sizeof(struct leat_io) <= 4 * LT_CACHE_LINE - 8 ||
-                   sizeof(void *) != 8,
-               "a line more for each connection");
+/* There may be many descriptors, and malloc(3) adds a header of 8 bytes to these. */
+_Static_assert(sizeof(leat_chan) + sizeof(struct leat_io) == 240 - 8 || sizeof(void *) != 8,
+               "a piece of malloc(3) without a rest");
 
 /* What few descriptors need: made when it is first used, freed with the descriptor. */
 struct lt_io_more {

@@ -73,7 +73,7 @@ static size_t find_item(struct reader *r, const char *at, size_t left, leat_line
 
 static int set_text(leat_line *item, const char *bytes)
 {
-    item->text = lt_alloc_item(item->size + 1);
+    item->text = lt_alloc_unset(item->size + 1);
     if (!item->text)
         return -ENOMEM;
     memcpy(item->text, bytes, item->size);

@@ -48,7 +48,7 @@ static struct slab *new_slab(size_t count)
                : count > LT_TASK_SLAB_MOST ? LT_TASK_SLAB_MOST
                                            : count;
     struct slab *slab;
-    while (!(slab = lt_alloc_unset(sizeof *slab + n * sizeof slab->tasks[0])) && n > LT_TASK_SLAB)
+    while (!(slab = lt_alloc_lines(sizeof *slab + n * sizeof slab->tasks[0])) && n > LT_TASK_SLAB)
         n = n / 2 > LT_TASK_SLAB ? n / 2 : LT_TASK_SLAB;
     if (slab) {
         slab->count = n;

@@ -303,10 +303,12 @@ static void become_root(leat_scope *scope)
 static leat_scope *get_memory(struct lt_worker *worker)
 {
     leat_scope *scope = worker ? worker->spare_scope : NULL;
-    if (!scope)
-        return lt_alloc(sizeof *scope);
-    worker->spare_scope = NULL;
-    lt_clear(scope, sizeof *scope);
+    if (scope)
+        worker->spare_scope = NULL;
+    else
+        scope = lt_alloc_lines(sizeof *scope);
+    if (scope)
+        lt_clear(scope, sizeof *scope);
     return scope;
 }
 
