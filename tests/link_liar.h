@@ -94,8 +94,9 @@ static inline int liar_answer(struct liar_line *line, const redisReply *request)
 /* Writes what there is to say. */
 static inline int liar_speak(struct liar_line *line)
 {
-    int64_t n = line->out.size ? leat_write(line->io, line->out.bytes, line->out.size) : 0;
-    bool whole = n == (int64_t)line->out.size;
+    int64_t n =
+        line->out.bytes.size ? leat_write(line->io, line->out.bytes.data, line->out.bytes.size) : 0;
+    bool whole = n == (int64_t)line->out.bytes.size;
     lk_request_empty(&line->out);
     return whole ? 0 : -1;
 }

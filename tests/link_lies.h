@@ -220,8 +220,8 @@ static inline int lie(struct liar_line *line, const redisReply *request)
     case 6: say_likely(line, request); break;
     case 7:
         say_likely(line, request);
-        line->out.size -= line->out.size / 3;
-        leat_write(line->io, line->out.bytes, line->out.size);
+        line->out.bytes.size -= line->out.bytes.size / 3;
+        leat_write(line->io, line->out.bytes.data, line->out.bytes.size);
         return -1;
     default: break;
     }

@@ -383,7 +383,7 @@ static inline void script_renew(const struct call *call)
         give_back_others(call);
     reply_array(call->reply, count);
     if (count)
-        lk_request_raw(call->reply, lost.bytes, lost.size);
+        lk_request_raw(call->reply, lost.bytes.data, lost.bytes.size);
     lk_request_free(&lost);
 }
 

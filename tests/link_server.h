@@ -126,7 +126,7 @@ static inline void send_to_listeners(struct server *server, const struct message
         lk_request_text(&out, "message");
         lk_request_text(&out, message->channel);
         lk_request_word(&out, message->text, message->size);
-        send_out(c, out.bytes, out.size, LEAT_NOW);
+        send_out(c, out.bytes.data, out.bytes.size, LEAT_NOW);
     }
 }
 
@@ -339,7 +339,7 @@ static inline void serve_request(struct conn *c, const redisReply *request)
     } else if (fault == CUT_REPLY) {
         send_out(c, NULL, 0, LEAT_NOW);
     } else {
-        send_out(c, reply.bytes, reply.size,
+        send_out(c, reply.bytes.data, reply.bytes.size,
                  fault == LATE_REPLY ? leat_after(some_time(server)) : LEAT_NOW);
         return;
     }

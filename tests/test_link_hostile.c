@@ -216,7 +216,8 @@ static void flood(struct liar_line *line)
     static const char some[1 << 20];
     say(line, "$%lld\r\n", 1LL << 40);
     for (int i = 0; i < 256; i++)
-        if (leat_write(line->io, i ? some : line->out.bytes, i ? sizeof some : line->out.size) < 0)
+        if (leat_write(line->io, i ? some : line->out.bytes.data,
+                       i ? sizeof some : line->out.bytes.size) < 0)
             return;
 }
 

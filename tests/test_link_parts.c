@@ -146,8 +146,8 @@ static void check_request(const struct lk_request *request, unsigned replies, co
 {
     CHECK(!request->failed);
     CHECK_IS(replies, request->replies);
-    CHECK_IS(strlen(text), request->size);
-    CHECK_IS(0, memcmp(request->bytes, text, request->size));
+    CHECK_IS(strlen(text), request->bytes.size);
+    CHECK_IS(0, memcmp(request->bytes.data, text, request->bytes.size));
 }
 
 static void test_requests(void **state)
@@ -169,7 +169,7 @@ static void test_requests(void **state)
                   "*12345\r\n$20\r\n-9223372036854775808\r\n$1\r\n0\r\n$0\r\n\r\n"
                   "$1\r\nx\r\n");
     lk_request_free(&request);
-    CHECK(!request.bytes && !request.size && !request.room && !request.replies);
+    CHECK(!request.bytes.data && !request.bytes.size && !request.bytes.room && !request.replies);
 }
 
 static void test_large_request(void **state)
@@ -182,11 +182,11 @@ static void test_large_request(void **state)
     memset(bytes, '\r', LARGE);
     lk_request_begin(&request, 1);
     lk_request_word(&request, bytes, LARGE);
-    CHECK_IS(4 + 10 + LARGE + 2, request.size);
-    CHECK_IS(0, memcmp(request.bytes, "*1\r\n$3145728\r\n\r", 15));
-    CHECK_IS(0, memcmp(request.bytes + request.size - 3, "\r\r\n", 3));
+    CHECK_IS(4 + 10 + LARGE + 2, request.bytes.size);
+    CHECK_IS(0, memcmp(request.bytes.data, "*1\r\n$3145728\r\n\r", 15));
+    CHECK_IS(0, memcmp(request.bytes.data + request.bytes.size - 3, "\r\r\n", 3));
     lk_request_empty(&request); /* which keeps no more than a MiB */
-    CHECK_IS(0, request.room);
+    CHECK_IS(0, request.bytes.room);
     free(bytes);
 }
 
@@ -196,7 +196,7 @@ static void test_failed_request(void **state)
     (void)state;
     struct lk_request request = { .failed = true };
     lk_request_texts(&request, "PING", NULL);
-    CHECK(request.failed && !request.size && !request.bytes);
+    CHECK(request.failed && !request.bytes.size && !request.bytes.data);
     lk_request_empty(&request);
     lk_request_texts(&request, "PING", NULL);
     check_request(&request, 1, "*1\r\n$4\r\nPING\r\n");

@@ -33,7 +33,7 @@ static redisReply *read_bytes(const struct lk_request *bytes)
     void *reply = NULL;
     redisReader *reader = redisReaderCreate();
     CHECK(reader);
-    CHECK_IS(REDIS_OK, redisReaderFeed(reader, bytes->bytes, bytes->size));
+    CHECK_IS(REDIS_OK, redisReaderFeed(reader, bytes->bytes.data, bytes->bytes.size));
     CHECK_IS(REDIS_OK, redisReaderGetReply(reader, &reply));
     redisReaderFree(reader);
     CHECK(reply);
@@ -43,8 +43,8 @@ static redisReply *read_bytes(const struct lk_request *bytes)
 static redisReply *call_script(struct pair *pair)
 {
     void *reply = NULL;
-    CHECK_IS(REDIS_OK, redisAppendFormattedCommand(pair->redis, pair->link.request.bytes,
-                                                   (size_t)pair->link.request.size));
+    CHECK_IS(REDIS_OK, redisAppendFormattedCommand(pair->redis, pair->link.request.bytes.data,
+                                                   (size_t)pair->link.request.bytes.size));
     CHECK_IS(REDIS_OK, redisGetReply(pair->redis, &reply));
     return reply;
 }

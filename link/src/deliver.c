@@ -318,17 +318,6 @@ static void ask_for_last(struct lk_remote *remote, const char *last)
     lk_request_text(request, last);
 }
 
-static int expect_last(struct lk_engine *engine)
-{
-    redisReply *reply;
-    int error = lk_engine_reply(engine, &reply, leat_after(engine->link->lease));
-    if (error)
-        return error;
-    error = reply->type == REDIS_REPLY_INTEGER ? 0 : -EPROTO;
-    freeReplyObject(reply);
-    return error;
-}
-
 /* `again`: the connection is new, and an earlier one brought the entry `last`. */
 static int ask(struct lk_remote *remote, const char *last, bool again, redisReply **reply)
 {
@@ -341,7 +330,7 @@ static int ask(struct lk_remote *remote, const char *last, bool again, redisRepl
                      remote->keys.results, last, NULL);
     int error = lk_engine_send(engine);
     if (!error && again)
-        error = expect_last(engine);
+        error = lk_engine_expect_number(engine);
     return error ? error
                  : lk_engine_reply(engine, reply,
                                    leat_after(BLOCK_MS * LEAT_MS + engine->link->lease));

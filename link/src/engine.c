@@ -16,15 +16,8 @@ enum { PARTS_MOST = 1 << 20 };
 
 void lk_engine_init(struct lk_engine *engine, const leat_link *link)
 {
+    memset(engine, 0, offsetof(struct lk_engine, bytes)); /* the buffer is large */
     engine->link = link;
-    engine->line = (struct lk_line){ 0 };
-    engine->connecting = NULL;
-    engine->reader = NULL;
-    engine->shut = false;
-    engine->away_since = engine->pause = 0;
-    engine->reported = false;
-    engine->why[0] = '\0';
-    engine->request = (struct lk_request){ 0 };
     pthread_mutex_init(&engine->lock, NULL);
 }
 
@@ -185,14 +178,31 @@ int lk_engine_send(struct lk_engine *engine)
         return -ENOMEM;
     if (!engine->line.io)
         return -ENOTCONN;
-    if (!request->size)
+    if (!request->bytes.size)
         return 0;
     int64_t n = 0;
-    for (size_t done = 0; n >= 0 && done<request->size; done += n> 0 ? (size_t)n : 0)
-        n = lk_line_write(&engine->line, request->bytes + done, request->size - done,
+    for (size_t done = 0; n >= 0 && done<request->bytes.size; done += n> 0 ? (size_t)n : 0)
+        n = lk_line_write(&engine->line, request->bytes.data + done, request->bytes.size - done,
                           leat_after(engine->link->lease + CONNECT_TIME));
     lk_request_empty(request);
     return n >= 0 ? 0 : is_shut(engine) ? -ESHUTDOWN : (int)n;
+}
+
+int lk_engine_ask(struct lk_engine *engine, redisReply **reply, int64_t deadline)
+{
+    int error = lk_engine_send(engine);
+    return error ? error : lk_engine_reply(engine, reply, deadline);
+}
+
+int lk_engine_expect_number(struct lk_engine *engine)
+{
+    redisReply *reply;
+    int error = lk_engine_reply(engine, &reply, leat_after(engine->link->lease));
+    if (error)
+        return error;
+    error = reply->type == REDIS_REPLY_INTEGER ? 0 : -EPROTO;
+    freeReplyObject(reply);
+    return error;
 }
 
 void lk_engine_call(struct lk_engine *engine, enum lk_script script, const struct lk_keys *keys,
@@ -230,16 +240,10 @@ static redisReader *make_reader(struct lk_engine *engine)
     return reader;
 }
 
-static int ask(struct lk_engine *engine, redisReply **reply, int64_t deadline)
-{
-    int error = lk_engine_send(engine);
-    return error ? error : lk_engine_reply(engine, reply, deadline);
-}
-
 static int expect(struct lk_engine *engine, int64_t deadline)
 {
     redisReply *reply;
-    int error = ask(engine, &reply, deadline);
+    int error = lk_engine_ask(engine, &reply, deadline);
     if (!error)
         freeReplyObject(reply);
     return error;
@@ -273,7 +277,7 @@ static int check_version(struct lk_engine *engine, int64_t deadline)
     redisReply *reply;
     int major = 0, minor = 0;
     lk_request_texts(&engine->request, "INFO", "server", NULL);
-    int error = ask(engine, &reply, deadline);
+    int error = lk_engine_ask(engine, &reply, deadline);
     if (error)
         return error;
     const char *at =
@@ -318,7 +322,7 @@ static int check_setting(struct lk_engine *engine, const struct setting *setting
 {
     redisReply *reply;
     lk_request_texts(&engine->request, "CONFIG", "GET", setting->name, NULL);
-    int error = ask(engine, &reply, deadline);
+    int error = lk_engine_ask(engine, &reply, deadline);
     if (error == -EACCES || error == -EPROTO) {
         lk_report(engine->link,
                   "the engine at %s refuses to show its settings, so leat does not know whether it "
@@ -348,7 +352,7 @@ static int load_script(struct lk_engine *engine, enum lk_script script, int64_t 
         return -ENOMEM;
     lk_request_texts(&engine->request, "SCRIPT", "LOAD", whole, NULL);
     free(whole);
-    int error = ask(engine, &reply, deadline);
+    int error = lk_engine_ask(engine, &reply, deadline);
     if (error)
         return error;
     if (reply->type == REDIS_REPLY_STRING && reply->len == 40)

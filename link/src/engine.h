@@ -84,6 +84,13 @@ int lk_engine_send(struct lk_engine *engine);
  * there is no reply. */
 int lk_engine_reply(struct lk_engine *engine, redisReply **reply, int64_t deadline);
 
+/* Sends the requests, and receives the reply of the first. */
+int lk_engine_ask(struct lk_engine *engine, redisReply **reply, int64_t deadline);
+
+/* Receives the next reply, which must be a number, within a lease. 0, -EPROTO, or as
+ * lk_engine_reply. */
+int lk_engine_expect_number(struct lk_engine *engine);
+
 /* Whether some bytes of a later reply have come with the last one. */
 bool lk_engine_has_more(const struct lk_engine *engine);
 

@@ -37,8 +37,8 @@ int lk_keys_make(struct lk_keys *keys, const leat_link *link, const char *stage,
     }
     if (!made)
         lk_request_text(&words, keys->runs);
-    keys->words = words.bytes;
-    keys->size = words.size;
+    keys->words = words.bytes.data;
+    keys->size = words.bytes.size;
     if (!made && !words.failed)
         return 0;
     lk_keys_free(keys);

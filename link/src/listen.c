@@ -97,8 +97,7 @@ static int receive(struct lk_far *far, redisReply **reply)
     if (error != -ETIMEDOUT)
         return error;
     lk_request_texts(&engine->request, "PING", NULL);
-    error = lk_engine_send(engine);
-    return error ? error : lk_engine_reply(engine, reply, leat_after(far->link->lease));
+    return lk_engine_ask(engine, reply, leat_after(far->link->lease));
 }
 
 /* Waits for news, and passes on all that has come. 0 or an error. */

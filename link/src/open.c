@@ -154,8 +154,7 @@ static int forget(struct lk_engine *engine, const struct lk_keys *keys)
     redisReply *reply;
     lk_engine_call(engine, LK_FORGET, keys, 1);
     lk_request_text(&engine->request, keys->run);
-    int error = lk_engine_send(engine);
-    error = error ? error : lk_engine_reply(engine, &reply, leat_after(5 * LEAT_S));
+    int error = lk_engine_ask(engine, &reply, leat_after(5 * LEAT_S));
     if (error)
         return error;
     error = reply->type != REDIS_REPLY_INTEGER ? -EPROTO : reply->integer ? 0 : -ENOENT;

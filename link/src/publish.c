@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* How long a confirmation waits for more items, after the deliverer's report; and how often an idle
  * near end asks whether the run is still its own. */
@@ -32,11 +31,6 @@ struct publisher {
     struct lk_progress confirming;
     bool confirms;
 };
-
-static int64_t deadline(const struct publisher *p)
-{
-    return leat_after(p->engine->link->lease);
-}
 
 static struct lk_progress progress(struct lk_remote *remote)
 {
@@ -91,8 +85,7 @@ static int ask_for_run(struct publisher *p, redisReply **reply)
     lk_request_number(request, remote->spec.n);
     lk_request_number(request, remote->spec.tries);
     lk_request_number(request, p->seen);
-    int error = lk_engine_send(p->engine);
-    return error ? error : lk_engine_reply(p->engine, reply, deadline(p));
+    return lk_engine_ask(p->engine, reply, leat_after(p->engine->link->lease));
 }
 
 /* -EAGAIN if each try finds a new epoch. */
@@ -166,23 +159,12 @@ static void add_confirm(struct publisher *p)
     lk_request_text(request, p->confirming.entry);
 }
 
-static int expect(struct publisher *p)
-{
-    redisReply *reply;
-    int error = lk_engine_reply(p->engine, &reply, deadline(p));
-    if (error)
-        return error;
-    error = reply->type == REDIS_REPLY_INTEGER ? 0 : -EPROTO;
-    freeReplyObject(reply);
-    return error;
-}
-
 static int exchange(struct publisher *p)
 {
     unsigned replies = p->engine->request.replies;
     int error = lk_engine_send(p->engine);
     for (; !error && replies; replies--)
-        error = expect(p);
+        error = lk_engine_expect_number(p->engine);
     if (!error) {
         p->answered = leat_now();
         lk_engine_is_there(p->engine);

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { N_MOST = 65536, WINDOW_MOST = 1 << 20, WINDOW_LEAST = 4096, ITEM_MOST = 1 << 20, TRIES = 5 };
 

@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The bytes that a buffer keeps between requests. */
@@ -11,34 +10,17 @@ enum { KEEP = 1 << 20 };
 
 void lk_request_empty(struct lk_request *to)
 {
-    if (to->room > KEEP)
+    if (to->bytes.room > KEEP)
         lk_request_free(to);
-    to->size = 0;
+    to->bytes.size = 0;
     to->replies = 0;
     to->failed = false;
 }
 
 void lk_request_free(struct lk_request *to)
 {
-    free(to->bytes);
+    lk_bytes_free(&to->bytes);
     *to = (struct lk_request){ 0 };
-}
-
-static bool reserve(struct lk_request *to, size_t more)
-{
-    if (to->failed)
-        return false;
-    if (to->room - to->size >= more)
-        return true;
-    size_t room = 2 * to->room + more + 1024;
-    char *bytes = realloc(to->bytes, room);
-    if (!bytes) {
-        to->failed = true;
-        return false;
-    }
-    to->bytes = bytes;
-    to->room = room;
-    return true;
 }
 
 /* Writes a mark, a number, and the end of the line. */
@@ -56,10 +38,8 @@ static void head(struct lk_request *to, char mark, size_t number)
 
 void lk_request_raw(struct lk_request *to, const char *words, size_t n)
 {
-    if (!reserve(to, n))
-        return;
-    memcpy(to->bytes + to->size, words, n);
-    to->size += n;
+    to->bytes.most = SIZE_MAX;
+    to->failed = to->failed || leat_bytes_add(&to->bytes, words, n) != 0;
 }
 
 void lk_request_begin(struct lk_request *to, size_t words)
@@ -71,8 +51,7 @@ void lk_request_begin(struct lk_request *to, size_t words)
 void lk_request_word(struct lk_request *to, const void *data, size_t n)
 {
     head(to, '$', n);
-    if (n)
-        lk_request_raw(to, data, n);
+    lk_request_raw(to, data, n);
     lk_request_raw(to, "\r\n", 2);
 }
 

@@ -6,13 +6,12 @@
 #ifndef LK_REQUEST_H
 #define LK_REQUEST_H
 
+#include "bytes.h"
+
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 struct lk_request {
-    char *bytes;
-    size_t size, room;
+    leat_bytes bytes;
     unsigned replies; /* the number of requests */
     bool failed;
 };

@@ -1,6 +1,5 @@
 #include "far.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,8 +66,7 @@ int lk_runs_ask(struct lk_far *far)
         return error;
     lk_request_texts(&far->engine.request, "SMEMBERS", keys.runs, NULL);
     lk_keys_free(&keys);
-    error = lk_engine_send(&far->engine);
-    error = error ? error : lk_engine_reply(&far->engine, &reply, leat_after(far->link->lease));
+    error = lk_engine_ask(&far->engine, &reply, leat_after(far->link->lease));
     if (error)
         return error;
     for (size_t i = 0; reply->type == REDIS_REPLY_ARRAY && i < reply->elements; i++) {
