@@ -13,8 +13,8 @@ enum { BLOCK = 32 * 1024 };
 void lister_free(struct lister *l)
 {
     free(l->block);
-    free(l->bytes);
-    free(l->starts);
+    text_free(&l->names);
+    text_free(&l->starts);
     *l = (struct lister){ 0 };
 }
 
@@ -47,33 +47,14 @@ static enum entry_kind classify(int fd, const char *name, unsigned char type, bo
     return kind_of_mode(about.st_mode);
 }
 
-static int add(struct lister *l, enum entry_kind kind, const char *name)
+static void add(struct lister *l, enum entry_kind kind, const char *name)
 {
-    size_t len = strlen(name), more = len + 3;
-    if (l->cap - l->len < more) {
-        size_t cap = 2 * l->cap + BLOCK + more;
-        char *bytes = realloc(l->bytes, cap);
-        if (!bytes)
-            return -ENOMEM;
-        l->bytes = bytes;
-        l->cap = cap;
-    }
-    if (l->count == l->starts_cap) {
-        size_t cap = 2 * l->starts_cap + 512;
-        size_t *starts = realloc(l->starts, cap * sizeof *starts);
-        if (!starts)
-            return -ENOMEM;
-        l->starts = starts;
-        l->starts_cap = cap;
-    }
-    l->starts[l->count++] = l->len;
-    l->bytes[l->len++] = (char)kind;
-    memcpy(l->bytes + l->len, name, len);
-    l->len += len;
+    text_add(&l->starts, &l->names.len, sizeof l->names.len);
+    text_char(&l->names, (char)kind);
+    text_str(&l->names, name);
     if (kind == ENTRY_FOLDER)
-        l->bytes[l->len++] = '/';
-    l->bytes[l->len++] = '\0';
-    return 0;
+        text_char(&l->names, '/');
+    text_char(&l->names, '\0');
 }
 
 static bool is_dots(const char *name)
@@ -88,14 +69,13 @@ struct folder {
     const struct exclude *exclude;
 };
 
-static int take(struct lister *l, const struct folder *f, const char *name, unsigned char type)
+static void take(struct lister *l, const struct folder *f, const char *name, unsigned char type)
 {
     if (is_dots(name))
-        return 0;
+        return;
     enum entry_kind kind = classify(f->dir->fd, name, type, f->follow_links);
-    if (!kind || exclude_has(f->exclude, f->dir, name, kind == ENTRY_FOLDER))
-        return 0;
-    return add(l, kind, name);
+    if (kind && !exclude_has(f->exclude, f->dir, name, kind == ENTRY_FOLDER))
+        add(l, kind, name);
 }
 
 static int read_names(struct lister *l, const struct folder *f)
@@ -109,9 +89,7 @@ static int read_names(struct lister *l, const struct folder *f)
         for (ssize_t at = 0; at < len;) {
             const struct dirent64 *found = (const void *)(l->block + at);
             at += found->d_reclen;
-            int err = take(l, f, found->d_name, found->d_type);
-            if (err)
-                return err;
+            take(l, f, found->d_name, found->d_type);
         }
     }
 }
@@ -126,20 +104,22 @@ static int by_bytes(const void *a, const void *b, void *bytes)
 int list_folder(struct lister *l, const struct dir *folder, bool follow_links,
                 const struct exclude *exclude, char **names)
 {
-    l->len = l->count = 0;
+    text_clear(&l->names);
+    text_clear(&l->starts);
     *names = NULL;
     int err = read_names(l, &(struct folder){ folder, follow_links, exclude });
-    if (l->count == 0)
+    if (l->names.broken || l->starts.broken)
+        return -ENOMEM;
+    size_t *starts = (size_t *)(void *)l->starts.bytes, count = l->starts.len / sizeof *starts;
+    if (count == 0)
         return err;
-    char *sorted = malloc(l->len + 1);
+    char *sorted = malloc(l->names.len + 1);
     if (!sorted)
         return -ENOMEM;
-    qsort_r(l->starts, l->count, sizeof *l->starts, by_bytes, l->bytes);
+    qsort_r(starts, count, sizeof *starts, by_bytes, l->names.bytes);
     char *to = sorted;
-    for (size_t i = 0; i < l->count; i++) {
-        const char *from = l->bytes + l->starts[i];
-        to = stpcpy(to, from) + 1;
-    }
+    for (size_t i = 0; i < count; i++)
+        to = stpcpy(to, l->names.bytes + starts[i]) + 1;
     *to = 0; /* no kind: the end */
     *names = sorted;
     return err;

@@ -7,6 +7,7 @@
 #define LEAT_CMD_LISTING_H
 
 #include "exclude.h"
+#include "shared/text.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,11 +29,9 @@ struct entry {
 
 /* Memory that is reused for each folder. A zeroed struct is ready. */
 struct lister {
-    char *block; /* the result of one system call */
-    char *bytes; /* of each entry: kind, name, '/' for a folder, NUL */
-    size_t len, cap;
-    size_t *starts; /* where each entry begins in `bytes` */
-    size_t count, starts_cap;
+    char *block;        /* the result of one system call */
+    struct text names;  /* of each entry: kind, name, '/' for a folder, NUL */
+    struct text starts; /* of each entry: a size_t, where it begins in `names` */
 };
 
 void lister_free(struct lister *l);
