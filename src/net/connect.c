@@ -14,7 +14,6 @@
 #include <leat/select.h>
 #include <leat/time.h>
 
-#include <netinet/in.h>
 #include <string.h>
 
 enum { ATTEMPTS = 16 };

@@ -5,7 +5,6 @@
 #include "chan/special.h"
 
 #include <leat/select.h>
-#include <leat/task.h>
 #include <leat/time.h>
 
 #include <signal.h>

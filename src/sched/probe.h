@@ -8,7 +8,6 @@
 #ifndef LT_SCHED_PROBE_H
 #define LT_SCHED_PROBE_H
 
-#include "base/util.h"
 #include "sched/party.h"
 
 #include <leat/runtime.h>

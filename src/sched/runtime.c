@@ -17,7 +17,6 @@
 #include "sched/slab.h"
 
 #include <leat/runtime.h>
-#include <leat/task.h>
 
 #include <errno.h>
 #include <sched.h>

@@ -2,7 +2,6 @@
 #ifndef LT_SCHED_RUNTIME_H
 #define LT_SCHED_RUNTIME_H
 
-#include "base/lock.h"
 #include "sched/kinds.h"
 #include "sched/probe.h"
 #include "sched/worker.h"

@@ -1,7 +1,6 @@
 #include "sched/slab.h"
 
 #include "base/alloc.h"
-#include "sched/runtime.h"
 
 #include <string.h>
 

@@ -1,7 +1,6 @@
 #include "tree.h"
 
 #include <errno.h>
-#include <string.h>
 
 void tree_fail(struct tree *t, int error)
 {
