@@ -125,17 +125,17 @@ void remote_signal(struct remote *remote, int signal, bool ends);
 enum { QUEUE_PLACES = 64 }; /* unless the user gives the number */
 
 /* Attends to a queue until the run is over or the queue is lost, which it reports. */
-void queue_serve(struct host *host, unsigned places);
+QUEUE_FUNCTION void queue_serve(struct host *host, unsigned places);
 
 /* Makes the parcel of a job. 0 or a negative errno value. */
-int queue_pack(struct remote *remote, const struct job *job, const struct text *strings,
-               size_t count);
+QUEUE_FUNCTION int queue_pack(struct remote *remote, const struct job *job,
+                              const struct text *strings, size_t count);
 
 /* Puts the job into the queue; it is on the host's list. */
-void queue_give(struct remote *remote);
+QUEUE_FUNCTION void queue_give(struct remote *remote);
 
 /* Ends the job here, if the signal must end it. Workers hear of that when the run is over. */
-void queue_signal(struct remote *remote, int signal, bool ends);
+QUEUE_FUNCTION void queue_signal(struct remote *remote, int signal, bool ends);
 
 /* ---- answer.c ---- */
 

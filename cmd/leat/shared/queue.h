@@ -15,6 +15,14 @@ enum {
     QUEUE_STAGE = sizeof "map-" + QUEUE_NAME /* of a stage's name, with its NUL */
 };
 
+/* A function that only a command with libleat-link has. Another command refuses all addresses of
+ * queues, so it never calls one. */
+#ifdef LEAT_CMD_LINK
+#define QUEUE_FUNCTION
+#else
+#define QUEUE_FUNCTION __attribute__((weak))
+#endif
+
 struct queue {
     char *engine;
     char stage[QUEUE_STAGE]; /* the name of the queue, after "map-" */

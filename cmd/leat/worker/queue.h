@@ -30,7 +30,7 @@ struct taker {
 };
 
 /* Takes jobs until a signal comes. Returns the exit status. */
-int taker_run(struct taker *taker);
+QUEUE_FUNCTION int taker_run(struct taker *taker);
 
 /* ---- errand.c ---- */
 
