@@ -90,18 +90,16 @@ static bool has_too_many(const struct lk_remote *remote)
 static struct lk_entry *new_entry(struct lk_remote *remote)
 {
     if (remote->entry_first + remote->entry_count == remote->entry_room) {
-        if (remote->entry_first > remote->entry_room / 2) {
-            memmove(remote->entries, remote->entries + remote->entry_first,
-                    remote->entry_count * sizeof *remote->entries);
-        } else {
+        if (remote->entry_first <= remote->entry_room / 2) {
             size_t room = 2 * remote->entry_room + 64;
             struct lk_entry *more = realloc(remote->entries, room * sizeof *more);
             if (!more)
                 return NULL;
             remote->entries = more;
             remote->entry_room = room;
-            memmove(more, more + remote->entry_first, remote->entry_count * sizeof *more);
         }
+        memmove(remote->entries, remote->entries + remote->entry_first,
+                remote->entry_count * sizeof *remote->entries);
         remote->entry_first = 0;
     }
     return &remote->entries[remote->entry_first + remote->entry_count++];

@@ -104,7 +104,7 @@ static int error_of(struct lk_engine *engine, const char *text)
         return -ESTALE;
     text = without_password(engine, reason_of(text));
     if (begins(text, "LOST")) {
-        lk_report(engine->link, "the engine at %s: %s", engine->link->url.shown, text);
+        lk_report(engine->link, "the engine at %s: %s", engine->link->url.address, text);
         return -EIO;
     }
     for (size_t i = 0; i < sizeof later / sizeof *later; i++)
@@ -112,7 +112,7 @@ static int error_of(struct lk_engine *engine, const char *text)
             snprintf(engine->why, sizeof engine->why, "%s", text);
             return -EAGAIN;
         }
-    lk_report(engine->link, "the engine at %s: %s", engine->link->url.shown, text);
+    lk_report(engine->link, "the engine at %s: %s", engine->link->url.address, text);
     for (size_t i = 0; i < sizeof denied / sizeof *denied; i++)
         if (begins(text, denied[i]))
             return -EACCES;
@@ -144,7 +144,7 @@ int lk_engine_reply(struct lk_engine *engine, redisReply **reply, int64_t deadli
         if (redisReaderGetReply(engine->reader, &got) != REDIS_OK) {
             bool no_memory = engine->reader->err == REDIS_ERR_OOM && !engine->refused;
             int error = no_memory ? -ENOMEM : -EPROTO;
-            lk_report(engine->link, "the engine at %s: %s", engine->link->url.shown,
+            lk_report(engine->link, "the engine at %s: %s", engine->link->url.address,
                       engine->reader->errstr);
             return error;
         }
@@ -293,7 +293,7 @@ static int check_version(struct lk_engine *engine, int64_t deadline)
     if (major > 6 || (major == 6 && minor >= 2))
         return 0;
     lk_report(engine->link, "the engine at %s has version %d.%d; leat needs 6.2 or later",
-              engine->link->url.shown, major, minor);
+              engine->link->url.address, major, minor);
     return -ENOTSUP;
 }
 
@@ -327,7 +327,7 @@ static int check_setting(struct lk_engine *engine, const struct setting *setting
         lk_report(engine->link,
                   "the engine at %s refuses to show its settings, so leat does not know whether it "
                   "may lose items",
-                  engine->link->url.shown);
+                  engine->link->url.address);
         return -ENOTSUP;
     }
     if (error)
@@ -337,7 +337,7 @@ static int check_setting(struct lk_engine *engine, const struct setting *setting
     const char *value = known ? reply->element[1]->str : "unknown";
     if (!known || is_bad(setting, value)) {
         lk_report(engine->link, "the engine at %s has the setting %s %s: %s",
-                  engine->link->url.shown, setting->name, value, setting->reason);
+                  engine->link->url.address, setting->name, value, setting->reason);
         error = -ENOTSUP;
     }
     freeReplyObject(reply);
@@ -450,7 +450,7 @@ static int64_t shorter(int64_t a, int64_t b)
 
 static void report_away(const struct lk_engine *engine, int error)
 {
-    lk_report(engine->link, "the engine at %s is away: %s", engine->link->url.shown,
+    lk_report(engine->link, "the engine at %s is away: %s", engine->link->url.address,
               error == -EAGAIN && engine->why[0] ? engine->why : strerror(-error));
 }
 
@@ -492,6 +492,6 @@ void lk_engine_is_there(struct lk_engine *engine)
 {
     engine->away_since = 0;
     if (engine->reported)
-        lk_report(engine->link, "the engine at %s is there again", engine->link->url.shown);
+        lk_report(engine->link, "the engine at %s is there again", engine->link->url.address);
     engine->reported = false;
 }

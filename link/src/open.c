@@ -103,10 +103,10 @@ static void guess(const leat_link *link, int error)
 {
     const struct lk_url *url = &link->url;
     if (url->tls && error == -ETIMEDOUT)
-        lk_report(link, "the engine at %s does not answer: does its port have TLS?", url->shown);
+        lk_report(link, "the engine at %s does not answer: does its port have TLS?", url->address);
     else if (url->host && !url->tls && (error == -ECONNRESET || error == -EPIPE))
         lk_report(link, "the engine at %s closes the connection: a port with TLS needs rediss://",
-                  url->shown);
+                  url->address);
 }
 
 /* Connects once, and calls `then`, which may be NULL. The engine is allocated: it has a large

@@ -120,7 +120,7 @@ static int failure(struct lk_session *s)
         return -ENOMEM;
     const char *text =
         verdict == X509_V_OK ? reason_of(code) : lk_ssl.X509_verify_cert_error_string(verdict);
-    lk_report(s->link, "the engine at %s %s: %s", s->link->url.shown,
+    lk_report(s->link, "the engine at %s %s: %s", s->link->url.address,
               verdict != X509_V_OK            ? "has a certificate that is not trusted"
               : refused                       ? "does not trust this side's certificate"
               : reason > SSL_AD_REASON_OFFSET ? "refuses to speak TLS"

@@ -136,8 +136,6 @@ int lk_url_parse(struct lk_url *to, const char *text)
         error = parse_unix(to, text + strlen(UNIX));
     else if ((to->tls = strncmp(text, TLS, strlen(TLS)) == 0))
         error = parse_tcp(to, text + strlen(TLS));
-    if (!error && !(to->shown = strdup(to->address)))
-        error = -ENOMEM;
     if (error)
         lk_url_free(to);
     return error;
@@ -155,7 +153,6 @@ void lk_url_free(struct lk_url *url)
     free(url->address);
     free(url->host);
     free(url->database);
-    free(url->shown);
     lk_wipe(url->user);
     lk_wipe(url->password);
     *url = (struct lk_url){ 0 };

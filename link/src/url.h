@@ -6,12 +6,11 @@
 
 /* The parts of an address: copies, or NULL. */
 struct lk_url {
-    char *address; /* for leat_connect */
+    char *address; /* for leat_connect and for messages: it has neither user nor password */
     char *host; /* its name or number, without brackets and zone; NULL: a socket of this machine */
     char *user, *password;
     char *database;
     bool tls;
-    char *shown; /* for messages: the address without user and password */
 };
 
 /* 0; -EINVAL for what is no address of an engine; -ENOMEM. */
