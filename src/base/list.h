@@ -31,6 +31,9 @@ static inline bool lt_list_empty(const struct lt_node *head)
     return head->next == head;
 }
 
+/* The structure of type T whose member M is the list's first node; NULL if the list is empty. */
+#define LT_FIRST(LIST, T, M) (lt_list_empty(LIST) ? NULL : LT_CONTAINER((LIST)->next, T, M))
+
 static inline bool lt_listed(const struct lt_node *node)
 {
     return node->next != NULL;

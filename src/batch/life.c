@@ -62,8 +62,7 @@ void lt_batch_destroy(struct lt_batch *batch)
 
 static void destroy_list(struct lt_node *list)
 {
-    while (!lt_list_empty(list)) {
-        struct lt_batch *batch = LT_CONTAINER(list->next, struct lt_batch, node);
+    for (struct lt_batch *batch; (batch = LT_FIRST(list, struct lt_batch, node));) {
         lt_list_remove(&batch->node);
         lt_batch_destroy(batch);
     }

@@ -92,10 +92,8 @@ static bool retire(struct input *input)
 /* With the lock held: the next input that needs news, moved to the list's end; or NULL. */
 static struct input *next_to_notify(leat_mix *mix)
 {
-    if (lt_list_empty(&mix->inputs))
-        return NULL;
-    struct input *input = LT_CONTAINER(mix->inputs.next, struct input, node);
-    if (input->notified == mix->changes)
+    struct input *input = LT_FIRST(&mix->inputs, struct input, node);
+    if (!input || input->notified == mix->changes)
         return NULL;
     input->notified = mix->changes;
     lt_list_remove(&input->node);
@@ -268,17 +266,14 @@ static bool change(leat_mix *mix, const leat_chan *in, unsigned state)
 /* The oldest spare. NULL: there is none, or its block or its hook's job has not ended. */
 static struct input *take_spare(leat_mix *mix)
 {
-    struct input *input = NULL;
     lt_lock(&mix->lock);
-    if (!lt_list_empty(&mix->spares)) {
-        struct input *spare = LT_CONTAINER(mix->spares.next, struct input, node);
-        if (!spare->begun || (!spare->hooked && lt_block_is_over(&spare->flow.block))) {
-            lt_list_remove(&spare->node);
-            input = spare;
-        }
-    }
+    struct input *spare = LT_FIRST(&mix->spares, struct input, node);
+    if (spare && spare->begun && (spare->hooked || !lt_block_is_over(&spare->flow.block)))
+        spare = NULL;
+    if (spare)
+        lt_list_remove(&spare->node);
     lt_unlock(&mix->lock);
-    return input;
+    return spare;
 }
 
 static struct input *make_input(leat_mix *mix, leat_chan *in)
@@ -348,9 +343,7 @@ int leat_unmix_all(leat_mix *mix)
     bool changes = false;
     for (;;) {
         lt_lock(&mix->lock);
-        struct input *input = NULL;
-        if (!lt_list_empty(&mix->inputs))
-            input = LT_CONTAINER(mix->inputs.next, struct input, node);
+        struct input *input = LT_FIRST(&mix->inputs, struct input, node);
         if (input)
             changes |= set_state(input, REMOVED);
         lt_unlock(&mix->lock);

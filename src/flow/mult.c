@@ -93,7 +93,7 @@ static struct tap *find(leat_mult *m, const leat_chan *ch)
 
 static struct tap *first(const leat_mult *m)
 {
-    return lt_list_empty(&m->taps) ? NULL : LT_CONTAINER(m->taps.next, struct tap, node);
+    return LT_FIRST(&m->taps, struct tap, node);
 }
 
 /* ---- a round ---- */

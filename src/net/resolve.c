@@ -96,19 +96,18 @@ static void let_go(struct question *question)
 static struct question *answered(struct question *question)
 {
     struct lt_party *woken = NULL;
-    struct question *next = NULL;
     lt_lock(&all.lock);
     lt_list_remove(&question->node);
     while (lt_crowd_take(&question->callers, &woken))
         continue;
     let_go(question);
-    if (lt_list_empty(&all.queued)) {
-        all.at_once--;
-    } else {
-        next = LT_CONTAINER(all.queued.next, struct question, node);
+    struct question *next = LT_FIRST(&all.queued, struct question, node);
+    if (next) {
         lt_list_remove(&next->node);
         lt_list_append(&all.asked, &next->node);
         next->is_queued = false;
+    } else {
+        all.at_once--;
     }
     lt_unlock(&all.lock);
     lt_ready_all(woken);
