@@ -8,6 +8,7 @@
 #include "base/world.h"
 #include "sched/pool.h"
 #include "sched/runtime.h"
+#include "sched/steal.h"
 #include "watch/find.h"
 
 #include <leat/watch.h>
@@ -97,8 +98,7 @@ static bool is_deadlock(struct rest *before)
 /* ---- the watchdog: parties that keep a worker ----
  *
  * While a worker runs nothing else, two numbers stay as they are: its count of switches, and how
- * many direct switches it has left. The second is a plain word of the worker's, and is read by
- * lt_peek. The monitor reads both four times within the limit. */
+ * many direct switches it has left. The monitor reads both four times within the limit. */
 
 struct hold {
     const struct lt_task *running;
@@ -127,11 +127,9 @@ static void check(struct hold *hold, unsigned i, int64_t limit, int64_t now)
     struct hold seen = {
         .running = lt_worker_running(worker),
         .switches = atomic_load_explicit(&worker->tally.switches, memory_order_relaxed),
+        .direct_left = lt_steal_direct_left(worker),
         .since = now,
     };
-    /* If the kernel forbids this, tasks that slowly switch to one another look like one task. */
-    if (!lt_peek(&seen.direct_left, &worker->direct_left, sizeof seen.direct_left))
-        seen.direct_left = 0;
     if (atomic_load_explicit(&worker->asleep, memory_order_relaxed) || !hold->since ||
         seen.running != hold->running || seen.switches != hold->switches ||
         seen.direct_left != hold->direct_left) {

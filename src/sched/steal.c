@@ -19,10 +19,7 @@ static uint32_t read(const _Atomic uint32_t *count)
     return atomic_load_explicit(count, memory_order_relaxed);
 }
 
-/* The worker changes this word with plain stores, many times a microsecond, and any value will do:
- * atomic stores would cost more than this is worth. */
-LT_NO_TSAN __attribute__((noinline)) static unsigned
-read_direct_left(const struct lt_worker *worker)
+LT_NO_TSAN __attribute__((noinline)) unsigned lt_steal_direct_left(const struct lt_worker *worker)
 {
     return *(const volatile unsigned *)&worker->direct_left;
 }
@@ -40,7 +37,7 @@ static struct lt_seen see(struct lt_worker *worker)
         /* Acquire: the parties before this tail are seen whole, if they are stolen later. */
         .tail = atomic_load_explicit(&worker->local_queue.tail, memory_order_acquire),
         .done = atomic_load_explicit(&worker->tally.switches, memory_order_relaxed) -
-                read_direct_left(worker),
+                lt_steal_direct_left(worker),
         .spent = lt_worker_spent(LT_HINT(worker->budgets), read_budget(worker)),
     };
 }

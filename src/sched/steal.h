@@ -68,6 +68,10 @@ bool lt_steal_stays(struct lt_worker *victim, struct lt_party *party);
  * stays. */
 bool lt_steal_move(struct lt_party *party, struct lt_worker *from, struct lt_worker *to);
 
+/* The worker's `direct_left`. The worker changes this word with plain stores, many times a
+ * microsecond, and any value will do: atomic stores would cost more than this is worth. */
+unsigned lt_steal_direct_left(const struct lt_worker *worker);
+
 /* Inside a worker that has enough to do itself: looks now and then whether another is held up. */
 void lt_look_after_others(struct lt_worker *worker);
 

@@ -155,7 +155,9 @@ static size_t read_own(void *to, size_t size, const struct iovec *from, unsigned
     return got > 0 ? (size_t)got : 0;
 }
 
-bool lt_peek(void *to, const void *from, size_t size)
+/* False: some bytes are not mapped, or the kernel does not allow the call. The copy means nothing
+ * until the caller has checked that the object was still in its place after the copy. */
+static bool peek(void *to, const void *from, size_t size)
 {
     return read_own(to, size, &(struct iovec){ (void *)(uintptr_t)from, size }, 1) == size;
 }
@@ -197,17 +199,17 @@ static bool peek_name(struct glimpse *to, const char **name)
 
 static bool peek_task(struct glimpse *to, const struct lt_party *party)
 {
-    if (!lt_peek(&to->task, party, sizeof to->task))
+    if (!peek(&to->task, party, sizeof to->task))
         return false;
-    if (!to->task.stack || !lt_peek(&to->stack, to->task.stack, sizeof to->stack))
+    if (!to->task.stack || !peek(&to->stack, to->task.stack, sizeof to->stack))
         to->stack = (struct lt_stack){ 0 };
     return peek_name(to, &to->task.name);
 }
 
 static bool peek_block(struct glimpse *to, const struct lt_party *party)
 {
-    if (!lt_peek(&to->block, party, sizeof to->block) ||
-        !lt_peek(&to->type, to->block.type, sizeof to->type))
+    if (!peek(&to->block, party, sizeof to->block) ||
+        !peek(&to->type, to->block.type, sizeof to->type))
         return false;
     to->block.type = &to->type;
     return peek_name(to, &to->type.name);
@@ -216,12 +218,12 @@ static bool peek_block(struct glimpse *to, const struct lt_party *party)
 /* False: the party cannot be read. */
 static bool peek_party(struct glimpse *to, const struct lt_party *party)
 {
-    if (!lt_peek(&to->party, party, sizeof to->party))
+    if (!peek(&to->party, party, sizeof to->party))
         return false;
     uint8_t kind = to->party.kind;
     bool read = kind == LT_TASK       ? peek_task(to, party)
                 : kind == LT_BLOCK    ? peek_block(to, party)
-                : kind == LT_CALLBACK ? lt_peek(&to->op, party, sizeof to->op)
+                : kind == LT_CALLBACK ? peek(&to->op, party, sizeof to->op)
                                       : false;
     to->party.kind = kind;
     return read;
@@ -270,7 +272,7 @@ static void record_local_queue(struct lt_pad *pad, struct lt_local_queue *queue)
         uint32_t scope = 0;
         bool read =
             peek_party(&seen, party) && (!pad->bounded || !has_scope(&seen.party) ||
-                                         lt_peek(&scope, &seen.party.scope->number, sizeof scope));
+                                         peek(&scope, &seen.party.scope->number, sizeof scope));
         /* A worker that takes the party moves `head` first. (The party was read by system calls,
          * which this load does not overtake.) */
         uint32_t head = atomic_load_explicit(&queue->head, memory_order_acquire);
@@ -334,7 +336,7 @@ static bool peek_running(struct glimpse *to, const struct lt_worker *worker,
 {
     uint32_t number;
     return task && peek_party(to, &task->party) && to->party.kind == LT_TASK &&
-           lt_worker_running(worker) == task && lt_peek(&number, &task->number, sizeof number) &&
+           lt_worker_running(worker) == task && peek(&number, &task->number, sizeof number) &&
            number == to->task.number;
 }
 

@@ -17,9 +17,4 @@ void lt_look_at_busy(struct lt_look *look, unsigned worker);
 bool lt_look_at_running(const struct lt_worker *worker, const struct lt_task *task,
                         uint32_t *number, char *name, size_t size);
 
-/* Copies `size` bytes of memory that another thread may be writing to or freeing at this moment.
- * False: some bytes are not mapped, or the kernel does not allow the call. The copy means nothing
- * until the caller has checked that the object was still in its place after the copy. */
-bool lt_peek(void *to, const void *from, size_t size);
-
 #endif
