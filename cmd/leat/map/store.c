@@ -10,13 +10,20 @@
 
 enum { AT_ONCE = 256 * 1024 }; /* bytes read back at a time */
 
+/* Room in the file is given to pieces in blocks of this size. So there are few pieces, even if many
+ * jobs write a few bytes at a time. */
+enum { BLOCK = 4096 };
+
 struct piece {
     struct piece *next;
     size_t n;
-    int64_t at; /* in the file; -1: the bytes are here */
+    int64_t at;  /* in the file; -1: the bytes are here */
+    size_t room; /* bytes that it takes there; or here, with all that it needs */
     enum stream stream;
     char bytes[];
 };
+
+enum { PIECE = sizeof(struct piece) + 2 * sizeof(size_t) }; /* what one takes without its bytes */
 
 void store_open(struct store *s, int64_t room)
 {
@@ -47,8 +54,9 @@ static bool keep(struct held *to, enum stream stream, const char *bytes, size_t 
     struct piece *piece = malloc(sizeof *piece + n);
     if (!piece)
         return false;
-    *piece = (struct piece){ .n = n, .at = -1, .stream = stream };
-    memcpy(piece->bytes, bytes, n);
+    *piece = (struct piece){ .n = n, .at = -1, .room = PIECE + n, .stream = stream };
+    if (n)
+        memcpy(piece->bytes, bytes, n);
     append(to, piece);
     return true;
 }
@@ -86,28 +94,47 @@ static bool write_all(int fd, const char *bytes, size_t n, int64_t at)
     return true;
 }
 
+/* The room in the file that a piece needs for `n` more bytes. */
+static int64_t more_room(const struct piece *piece, size_t n)
+{
+    size_t left = piece ? piece->room - piece->n : 0;
+    return n > left ? (int64_t)((n - left + BLOCK - 1) / BLOCK * BLOCK) : 0;
+}
+
+/* The last piece, if the bytes can come right behind it in the file; else NULL. */
+static struct piece *piece_before(const struct store *s, const struct held *to, enum stream stream,
+                                  size_t n)
+{
+    struct piece *last = to->last;
+    if (!last || last->at < 0 || last->stream != stream)
+        return NULL;
+    return more_room(last, n) == 0 || last->at + (int64_t)last->room == s->end ? last : NULL;
+}
+
 /* With the lock held. A file that cannot take more bytes takes none until it is empty. */
 static bool spill(struct store *s, struct held *to, enum stream stream, const char *bytes, size_t n)
 {
-    if (s->spilled + (int64_t)n > s->room)
+    struct piece *piece = piece_before(s, to, stream, n);
+    int64_t more = more_room(piece, n);
+    if (s->spilled + more > s->room)
         return false;
     if (s->fd < 0)
         s->fd = open_file();
-    if (s->fd < 0 || !write_all(s->fd, bytes, n, s->end)) {
+    if (s->fd < 0 || !write_all(s->fd, bytes, n, piece ? piece->at + (int64_t)piece->n : s->end)) {
         s->room = s->spilled;
         return false;
     }
-    struct piece *last = to->last;
-    if (last && last->at >= 0 && last->stream == stream && last->at + (int64_t)last->n == s->end) {
-        last->n += n;
-    } else {
-        if (!keep(to, stream, bytes, 0))
+    if (!piece) {
+        if (!keep(to, stream, NULL, 0))
             return false;
-        to->last->n = n;
-        to->last->at = s->end;
+        piece = to->last;
+        piece->at = s->end;
+        piece->room = 0;
     }
-    s->end += (int64_t)n;
-    s->spilled += (int64_t)n;
+    piece->n += n;
+    piece->room += (size_t)more;
+    s->end += more;
+    s->spilled += more;
     return true;
 }
 
@@ -116,9 +143,9 @@ bool store_add(struct store *s, struct held *to, enum stream stream, const char 
 {
     int64_t most = first ? 2 * STORE_MEMORY : STORE_MEMORY;
     pthread_mutex_lock(&s->lock);
-    bool fits = s->memory + (int64_t)n <= most && keep(to, stream, bytes, n);
+    bool fits = s->memory + PIECE + (int64_t)n <= most && keep(to, stream, bytes, n);
     if (fits)
-        s->memory += (int64_t)n;
+        s->memory += PIECE + (int64_t)n;
     else
         fits = spill(s, to, stream, bytes, n);
     pthread_mutex_unlock(&s->lock);
@@ -127,20 +154,24 @@ bool store_add(struct store *s, struct held *to, enum stream stream, const char 
 
 /* ---- taking ---- */
 
-/* Gives room in the file back, if the file system can do that. */
-static void forget(struct store *s, int64_t at, size_t n)
+/* Forgets the first bytes of a piece. Gives their room in the file back, if that is possible. */
+static void forget(struct store *s, struct piece *piece, size_t n)
 {
+    size_t room = n == piece->n ? piece->room : n;
     pthread_mutex_lock(&s->lock);
-    if (at < 0) {
-        s->memory -= (int64_t)n;
+    if (piece->at < 0) {
+        s->memory -= (int64_t)room;
     } else {
-        s->spilled -= (int64_t)n;
+        s->spilled -= (int64_t)room;
         if (s->spilled > 0)
-            fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, (off_t)n);
+            fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, piece->at, (off_t)room);
         else if (ftruncate(s->fd, 0) == 0)
             s->end = 0;
+        piece->at += (int64_t)n;
     }
     pthread_mutex_unlock(&s->lock);
+    piece->n -= n;
+    piece->room -= room;
 }
 
 static void drop_first(struct held *from)
@@ -185,9 +216,7 @@ int64_t store_take(struct store *s, struct held *from, enum stream *stream, char
         free(*bytes);
         return got;
     }
-    forget(s, piece->at, n);
-    piece->n -= n;
-    piece->at += piece->at >= 0 ? (int64_t)n : 0;
+    forget(s, piece, n);
     if (piece->n == 0)
         drop_first(from);
     return got;
@@ -196,7 +225,7 @@ int64_t store_take(struct store *s, struct held *from, enum stream *stream, char
 void store_drop(struct store *s, struct held *held)
 {
     while (held->first) {
-        forget(s, held->first->at, held->first->n);
+        forget(s, held->first, held->first->n);
         drop_first(held);
     }
 }
@@ -207,7 +236,7 @@ void store_drop_stream(struct store *s, struct held *held, enum stream stream)
     while (held->first) {
         struct piece *piece = held->first;
         if (piece->stream == stream) {
-            forget(s, piece->at, piece->n);
+            forget(s, piece, piece->n);
             drop_first(held);
             continue;
         }
