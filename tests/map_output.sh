@@ -182,6 +182,16 @@ if [ -z "${LEAT_SANITIZE:-}" ]; then
         ::: 2 3 1 2>/dev/null >"$out/got"
     echo "peak: $(cat "$out/got") KiB"
     [ "$(cat "$out/got")" -lt $((24 * 1024)) ] || fail "memory: $(cat "$out/got") KiB"
+    # A long tag before each of many short lines, which come in one piece.
+    map -j1 --tag -s 'if [ "$1" != peak ]
+        then yes "" | dd bs=16K count=1 iflag=fullblock status=none
+        else sed -n "s/^VmHWM:[^0-9]*\([0-9]*\).*/\1/p" /proc/$PPID/status; fi' \
+        ::: "$(printf '%04000d' 0)" peak >tagged
+    is 'a long tag: bytes' $((16384 * 4002)) "$(head -n 16384 tagged | wc -c)"
+    peak=$(tail -n 1 tagged | cut -f 2)
+    rm tagged
+    echo "peak with a long tag: $peak KiB"
+    [ "$peak" -lt $((24 * 1024)) ] || fail "a long tag: $peak KiB"
 fi
 
 # the reader goes

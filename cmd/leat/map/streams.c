@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { TAGGED_ENOUGH = 64 * 1024 }; /* bytes of lines with their tags that are written at once */
+
 /* Relaxed: only the number is read. */
 int streams_error(struct streams *s, enum stream to)
 {
@@ -67,9 +69,10 @@ static void put(struct streams *s, enum stream to, const char *bytes, size_t n)
     }
 }
 
-static void add_tagged(struct streams *s, const char *tag, bool within, const char *bytes, size_t n)
+/* A tag may be as long as an item, and lines may be empty: so this writes some lines at a time. */
+static void put_tagged(struct streams *s, enum stream to, const char *tag, bool within,
+                       const char *bytes, size_t n)
 {
-    text_clear(&s->lines);
     while (n > 0) {
         const char *end = memchr(bytes, '\n', n);
         size_t len = end ? (size_t)(end - bytes) + 1 : n;
@@ -81,6 +84,12 @@ static void add_tagged(struct streams *s, const char *tag, bool within, const ch
         within = false;
         bytes += len;
         n -= len;
+        if (s->lines.broken)
+            set_error(s, to, -ENOMEM);
+        if (n == 0 || s->lines.len >= TAGGED_ENOUGH || s->lines.broken) {
+            put(s, to, s->lines.bytes, s->lines.len);
+            text_clear(&s->lines);
+        }
     }
 }
 
@@ -92,14 +101,10 @@ void streams_write(struct streams *s, enum stream to, const char *tag, struct li
     leat_mutex_lock(s->lock);
     if (to == STREAM_ERR || s->one_terminal)
         progress_erase(&s->progress);
-    if (tag) {
-        add_tagged(s, tag, state->within, bytes, n);
-        if (s->lines.broken)
-            set_error(s, to, -ENOMEM);
-        put(s, to, s->lines.bytes, s->lines.len);
-    } else {
+    if (tag)
+        put_tagged(s, to, tag, state->within, bytes, n);
+    else
         put(s, to, bytes, n);
-    }
     state->within = bytes[n - 1] != '\n';
     leat_mutex_unlock(s->lock);
 }
