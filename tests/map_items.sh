@@ -71,6 +71,18 @@ is 'csv, CR LF in quotes' $'[x\r\n\r\ny\r][b]' \
     "$(printf '\r\n"x\r\n\r\ny\r",b\r\n' | map -C csv printf '[%s]' {1} {2})"
 printf 'a,"b\n' | map -C csv echo {1} >"$out/got" 2>"$out/err"
 is 'csv without an end: status' 2 $?
+is 'csv, quotes within a column' '[12" a][x][3" b][y]' \
+    "$(printf '12" a,x\n3" b,y\n' | map -C csv printf '[%s]' {1} {2})"
+# A quote without an end does not take in all input.
+for end in '\n' '\0'; do
+    null= message='an item is longer than 1 MiB'
+    [ "$end" = '\n' ] || null=-0 message='a quoted column does not end'
+    { printf "\"a$end" && yes "$(printf '%0512d' 0)" | tr '\n' "$end"; } |
+        map $null -C csv echo {1} >"$out/got" 2>"$out/err"
+    is "$message: status" 2 "${PIPESTATUS[1]}"
+    is "$message: output" '' "$(cat "$out/got")"
+    grep -q "$message" "$out/err" || fail "$message: $(cat "$out/err")"
+done
 
 # several items a command
 gives '-n' 0 $'x 1 2\nx 3 4\nx 5' -n2 echo x ::: 1 2 3 4 5

@@ -43,6 +43,8 @@ static void add_value(struct text *to, const char *value)
 
 /* ---- single values ---- */
 
+static const char too_long[] = "an item is longer than 1 MiB";
+
 static int complain(struct items *it, const char *complaint)
 {
     it->complaint = complaint;
@@ -64,7 +66,7 @@ static int take_line(struct items *it, bool pass_empty, struct text *to)
     do {
         got = lines_next(&it->lines, &line, &len);
         if (got != 1)
-            return got == -E2BIG ? complain(it, "an item is longer than 1 MiB") : got;
+            return got == -E2BIG ? complain(it, too_long) : got;
         len -= line[len - 1] == it->lines.end;
     } while (pass_empty && len == ends_in_return(it, line, len));
     if (memchr(line, 0, len))
@@ -90,11 +92,16 @@ static int take_value(struct items *it, struct text *to)
 
 /* ---- columns ---- */
 
-static bool is_open(const char *line)
+/* Whether the line ends within a quoted column; `open`: whether it begins in one. */
+static bool ends_open(const char *line, bool open)
 {
-    bool open = false;
-    for (; *line; line++)
-        open ^= *line == '"';
+    for (bool begins = !open; *line; line++) {
+        if (open && line[0] == '"' && line[1] == '"')
+            line++;
+        else if (*line == '"' && (open || begins))
+            open = !open;
+        begins = !open && *line == ',';
+    }
     return open;
 }
 
@@ -131,19 +138,30 @@ static size_t split(const struct plan *p, const char *line, struct text *to)
     }
 }
 
+/* Adds further lines while a quoted column is open: it may have line feeds. */
+static int end_quotes(struct items *it, struct text *line)
+{
+    size_t from = 0;
+    bool open = false;
+    while (!line->broken && (open = ends_open(line->bytes + from, open))) {
+        from = line->len;
+        line->bytes[from - 1] = '\n';
+        int got = it->plan->null ? 0 : take_line(it, false, line);
+        if (got != 1)
+            return got ? got : complain(it, "a quoted column does not end");
+        text_char(line, '\0');
+        if (line->len - 1 > LINE_MOST)
+            return complain(it, too_long);
+    }
+    return 1;
+}
+
 static int take_columns(struct items *it, struct row **row)
 {
     struct text line = { 0 }, values = { 0 };
     int got = take_value(it, &line);
-    /* A quoted column may have line feeds. */
-    while (got == 1 && it->plan->csv && !it->plan->list_count && !line.broken &&
-           is_open(line.bytes)) {
-        line.bytes[line.len - 1] = it->plan->null ? '\0' : '\n';
-        got = take_line(it, false, &line);
-        text_char(&line, '\0');
-        if (got == 0)
-            got = complain(it, "a quoted column does not end");
-    }
+    if (got == 1 && it->plan->csv && !it->plan->list_count)
+        got = end_quotes(it, &line);
     if (got == 1 && !line.broken) {
         if (!it->plan->list_count && ends_in_return(it, line.bytes, line.len - 1))
             line.bytes[--line.len - 1] = '\0';
