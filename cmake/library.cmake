@@ -75,9 +75,11 @@ add_library(leat-shared SHARED $<TARGET_OBJECTS:leat-objects>)
 set(map ${CMAKE_CURRENT_SOURCE_DIR}/cmake/leat.map)
 set_target_properties(leat-shared PROPERTIES
     OUTPUT_NAME leat EXPORT_NAME shared VERSION ${PROJECT_VERSION} SOVERSION 0 LINK_DEPENDS ${map})
-# Calls from the library to its own public functions need no detour through a table.
+# Calls from the library to its own public functions need no detour through a table. dlclose does
+# not unload the library: what it keeps for the next runtime would be lost, and other handlers of
+# signals may still call its own.
 target_link_options(leat-shared PRIVATE
-    LINKER:--version-script=${map} LINKER:-Bsymbolic-functions)
+    LINKER:--version-script=${map} LINKER:-Bsymbolic-functions LINKER:-z,nodelete)
 
 add_library(leat-internal STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:leat-objects>)
 target_include_directories(leat-internal INTERFACE src)
