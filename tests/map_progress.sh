@@ -42,6 +42,24 @@ is '--no-progress' '' "$(cat "$out/terminal")"
 map -j1 -s 'sleep 1' ::: 1 2>"$out/err"
 is 'no terminal' '' "$(cat "$out/err")"
 
+# While it counts the items of a large file, it attends to signals.
+counts() {
+    local n
+    n=$(sed -n 's/^rchar: //p' "/proc/$(cat counter 2>/dev/null)/io" 2>/dev/null)
+    [ "${n:-0}" -gt $((8 << 20)) ]
+}
+if truncate -s 4T large 2>"$out/err"; then
+    terminal "echo \$\$ >counter; exec $leat map -a large echo" &
+    run=$!
+    wait_for counts
+    kill "$(cat counter)"
+    wait $run
+    is 'a signal during the count' 143 $?
+    rm large
+else
+    echo 'skipped: no file can be that large here'
+fi
+
 # A job that reads the terminal is stopped, and the terminal's input is not its own; the time limit
 # ends it. Its standard input is not the terminal.
 for limit in 1 5 25; do # a slow machine may not let the job come that far in a second

@@ -344,7 +344,8 @@ int items_next(struct items *it, struct input *input)
 
 /* ---- the number of items ---- */
 
-/* The lines in the rest of a regular file. */
+/* The lines in the rest of a regular file. Other tasks run meanwhile, which attend to signals: the
+ * file may be large, and on a slow disk. */
 static uint64_t count_lines(const struct items *it)
 {
     struct stat about;
@@ -355,10 +356,11 @@ static uint64_t count_lines(const struct items *it)
     char *block = malloc(LINE_BLOCK);
     uint64_t lines = 0;
     ssize_t got;
-    while (block && (got = pread(fd, block, LINE_BLOCK, at)) > 0) {
+    while (block && !leat_cancelled(NULL) && (got = pread(fd, block, LINE_BLOCK, at)) > 0) {
         for (const char *c = block; (c = memchr(c, it->lines.end, (size_t)(block + got - c))); c++)
             lines++;
         at += got;
+        leat_yield();
     }
     free(block);
     return lines;
