@@ -12,8 +12,8 @@ void lt_free(void *memory);
 /* As lt_alloc, but not zeroed, so that memory is touched only when it is used. */
 void *lt_alloc_unset(size_t size);
 
-/* As lt_alloc_unset, for types that are aligned to a cache line. glibc 2.36 makes a hole of 96 bytes
- * beside each such piece, and takes a lock. */
+/* As lt_alloc_unset, for types that are aligned to a cache line. glibc 2.36 makes a hole of 96
+ * bytes beside each such piece, and takes a lock. */
 void *lt_alloc_lines(size_t size);
 
 /* Pages for lt_unmap: readable, writable, zero, and backed by memory only when touched. `size` is a

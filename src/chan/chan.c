@@ -91,10 +91,25 @@ static void set_usual(leat_chan *ch)
     atomic_store_explicit(&ch->unusual, unusual, memory_order_relaxed);
 }
 
-/* Makes a channel of zeroed memory. No other party knows it yet. */
-static void set_up(leat_chan *ch, leat_scope *scope, const leat_chan_spec *spec, size_t capacity,
-                   const struct lt_keeper *keeper)
+/* Reports the new channel to its scope, to dumps and to a trace. */
+static void announce(leat_chan *ch)
 {
+    if (ch->scope) {
+        ch->owned.kind = &owned_kind;
+        lt_scope_own(ch->scope, &ch->owned);
+    } else {
+        lt_chan_disown(ch);
+    }
+    if (LT_UNLIKELY(lt_probing() & LT_PROBE_ITEMS) && !ch->special)
+        lt_observer->new_channel(ch->number, ch->name);
+}
+
+/* Makes a channel of zeroed memory, or returns NULL if there is none. */
+static leat_chan *make(leat_chan *ch, leat_scope *scope, const leat_chan_spec *spec,
+                       size_t capacity, const struct lt_keeper *keeper)
+{
+    if (!ch)
+        return NULL;
     lt_biased_init(&ch->lock);
     ch->item_size = (uint32_t)spec->item_size;
     ch->special = keeper || spec->buffer != LEAT_FIXED;
@@ -113,19 +128,8 @@ static void set_up(leat_chan *ch, leat_scope *scope, const leat_chan_spec *spec,
     lt_list_init(&ch->senders);
     lt_list_init(&ch->close_hooks);
     atomic_store_explicit(&ch->references, 1, memory_order_relaxed);
-}
-
-/* Reports the new channel to its scope, to dumps and to a trace. */
-static void announce(leat_chan *ch)
-{
-    if (ch->scope) {
-        ch->owned.kind = &owned_kind;
-        lt_scope_own(ch->scope, &ch->owned);
-    } else {
-        lt_chan_disown(ch);
-    }
-    if (LT_UNLIKELY(lt_probing() & LT_PROBE_ITEMS) && !ch->special)
-        lt_observer->new_channel(ch->number, ch->name);
+    announce(ch);
+    return ch;
 }
 
 bool lt_chan_can_be(const leat_chan_spec *spec)
@@ -137,12 +141,7 @@ leat_chan *lt_chan_open_owned(leat_scope *scope, const leat_chan_spec *spec,
                               const struct lt_keeper *keeper)
 {
     size_t capacity = spec->buffer == LEAT_PROMISE ? 1 : spec->capacity;
-    leat_chan *ch = allocate(spec->item_size, capacity);
-    if (!ch)
-        return NULL;
-    set_up(ch, scope, spec, capacity, keeper);
-    announce(ch);
-    return ch;
+    return make(allocate(spec->item_size, capacity), scope, spec, capacity, keeper);
 }
 
 leat_chan *leat_chan_open(leat_scope *scope, const leat_chan_spec *spec)
@@ -153,12 +152,8 @@ leat_chan *leat_chan_open(leat_scope *scope, const leat_chan_spec *spec)
 leat_chan *lt_chan_open_kept(const struct lt_keeper *keeper, leat_buffer buffer, const char *name,
                              size_t extra)
 {
-    leat_chan *ch = lt_alloc(sizeof *ch + extra);
-    if (!ch)
-        return NULL;
-    set_up(ch, NULL, &(leat_chan_spec){ .buffer = buffer, .name = name }, 0, keeper);
-    announce(ch);
-    return ch;
+    leat_chan_spec spec = { .buffer = buffer, .name = name };
+    return make(lt_alloc(sizeof(leat_chan) + extra), NULL, &spec, 0, keeper);
 }
 
 leat_chan *leat_chan_make(leat_scope *scope, size_t item_size, size_t capacity)
