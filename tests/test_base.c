@@ -96,14 +96,17 @@ static void allocates(void **state)
 {
     (void)state;
     CHECK(!lt_alloc(SIZE_MAX));
-    CHECK(!lt_alloc(SIZE_MAX - 63));
+    CHECK(!lt_alloc_lines(SIZE_MAX));
+    CHECK(!lt_alloc_lines(SIZE_MAX - 63));
     for (size_t size = 1; size < 5000; size += 77) {
-        unsigned char *memory = lt_alloc(size);
-        CHECK(memory && (uintptr_t)memory % LT_CACHE_LINE == 0);
+        unsigned char *memory = lt_alloc(size), *lines = lt_alloc_lines(size);
+        CHECK(memory && lines && (uintptr_t)lines % LT_CACHE_LINE == 0);
         for (size_t i = 0; i < size; i++)
             CHECK_IS(0, memory[i]);
         memset(memory, 1, size);
+        memset(lines, 1, size);
         lt_free(memory);
+        lt_free(lines);
     }
 }
 
