@@ -22,7 +22,7 @@ static size_t whole_lines(size_t size)
 
 void *lt_alloc_unset(size_t size)
 {
-    if (lt_fault())
+    if (size > PTRDIFF_MAX || lt_fault())
         return NULL;
     int saved = errno;
     void *memory = malloc(size);
@@ -38,7 +38,7 @@ void *lt_alloc(size_t size)
 
 void *lt_alloc_lines(size_t size)
 {
-    if (size > SIZE_MAX - LT_CACHE_LINE - HEADER || lt_fault())
+    if (size > PTRDIFF_MAX || lt_fault())
         return NULL;
     int saved = errno;
     void *memory = NULL;
