@@ -23,6 +23,22 @@ mkfifo fifo
 says 'a log that is a FIFO' 2 'fifo: --log needs a file' --log=fifo echo ::: a
 says 'not even a line' 2 'not a log' --log=notes --resume echo ::: a
 
+# A line for which memory runs out is no half line: the log stays as it is.
+if [ -z "${SLOW_BUILD-}" ]; then
+    map --log=whole echo ::: a b >/dev/null
+    head -n 2 whole >wide
+    truncate -s +1G wide
+    tail -n 1 whole >>wide
+    size=$(stat -c %s wide)
+    (
+        ulimit -v 400000
+        exec "$leat" map --log=wide --resume echo ::: a b
+    ) >"$out/got" 2>"$out/said"
+    is 'too wide a line: status' 2 $?
+    is 'too wide a line' 'leat map: wide: Cannot allocate memory' "$(cat "$out/said")"
+    is 'the log stays' "$size" "$(stat -c %s wide)"
+fi
+
 # by command and not by number: the fault of a peer
 map --log=order echo ::: a b c >/dev/null
 gives 'a new item first' 0 $'NEW\nd' --log=order --resume echo ::: NEW a b c d

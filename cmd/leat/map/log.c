@@ -101,21 +101,22 @@ static char *done_command(const struct plan *p, char *line)
 /* Reads all whole lines; *end is the position after them. */
 static int read_all(struct log *l, const struct plan *p, FILE *file, off_t *end)
 {
-    char *line = NULL;
-    size_t room = 0;
-    ssize_t len;
+    char begin[sizeof header - 1], *line = NULL;
+    size_t n = fread(begin, 1, sizeof begin, file), room = 0;
+    ssize_t len = 0;
     int wrong = 0;
-    *end = 0;
+    if (n && (n < sizeof begin || memcmp(begin, header, n) != 0))
+        wrong = refuse(p->log, "this is not a log of leat map or GNU parallel");
+    *end = (off_t)n;
     while (!wrong && (len = getline(&line, &room, file)) > 0 && line[len - 1] == '\n') {
-        if (*end == 0 && strcmp(line, header) != 0)
-            wrong = refuse(p->log, "this is not a log of leat map or GNU parallel");
         *end += len;
         line[len - 1] = '\0';
         char *command = done_command(p, line);
-        if (!wrong && command && !add(l, command))
+        if (command && !add(l, command))
             wrong = refuse(p->log, "memory exhausted");
     }
-    if (!wrong && ferror(file))
+    /* Not ferror(3): a line may also need more memory than there is. */
+    if (!wrong && len < 0 && !feof(file))
         wrong = refuse(p->log, strerror(errno));
     free(line);
     return wrong;
@@ -129,8 +130,6 @@ static int read_old(struct log *l, const struct plan *p, off_t size)
         return refuse(p->log, strerror(errno));
     int wrong = read_all(l, p, file, &end);
     fclose(file);
-    if (!wrong && end == 0 && size > 0)
-        wrong = refuse(p->log, "this is not a log of leat map or GNU parallel");
     /* Removes a line that a killed run did not write whole. */
     if (!wrong && end < size && ftruncate(l->fd, end) < 0)
         wrong = refuse(p->log, strerror(errno));
