@@ -164,7 +164,7 @@ says '--json of an error' "$at: 404: there is no ?[31msuch page" --json "$at"
 
 # Whatever comes: a screen, or one message.
 rounds=150
-[ -z "${LEAT_LONG-}" ] || rounds=1000
+[ -z "${LEAT_LONG-}" ] || rounds=400
 refused=0
 lists=(parties channels scopes waits stages stacks descriptors batchers counts)
 for seed in $(seq $rounds); do
