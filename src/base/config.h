@@ -99,7 +99,7 @@ enum {
     LT_SPLIT_FROM = 64,   /* capacity from which a split buffer pays: see chan/split.h */
     LT_SPLIT_ALONE = 0,   /* 1: also with one processor */
     LT_SPLIT_FEW = 32,    /* items, at most, that count as few: see chan/split.h */
-    LT_SLOW_NS = 1000,    /* ns per party from which a worker is slow: thieves take from it */
+    LT_SLOW_NS = 500,     /* ns per party from which a worker is slow: thieves take from it */
     LT_SLOW_OP_NS = 60,   /* and ns per operation */
     LT_BRIEF_NS = 10000,  /* ns of activity, at most, for which it did not pay to wake a worker */
     LT_TALK_NS = 300,     /* and ns per operation of parties that talk to others elsewhere */
