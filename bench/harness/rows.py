@@ -84,6 +84,7 @@ LIMITS = (
     ("switch", "a switch that saves what the callee must preserve"),
     ("atomic_add", "an atomic add nobody else wants"),
     ("cache_line", "a cache line, one way from core to core"),
+    ("line_beside", "a cache line before or after each sample of two cores, the longer time"),
     ("futex_two_cores", "a futex round trip between two cores that idle in between"),
     ("futex_one_core", "a futex round trip between two threads of one core"),
     ("page", "a page touched for the first time"),
