@@ -161,7 +161,7 @@ static int echo(void *arg)
 static int travel(void *arg)
 {
     struct talk *talk = arg;
-    for (int i = 0; i < 20; i++)
+    for (int i = 0; i < 5; i++)
         trip(talk, i);
     return leat_close(talk->there);
 }
