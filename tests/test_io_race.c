@@ -311,6 +311,53 @@ static int misses_no_first_edge(void *arg)
 }
 ON_WORKERS(misses_no_first_edge);
 
+/* ---- room between a call and the first wait of another writer ---- */
+
+struct writer {
+    struct pair pair;
+    int calls;
+};
+
+static void read_all(int fd)
+{
+    while (recv(fd, much, sizeof much, MSG_DONTWAIT) > 0) {
+    }
+}
+
+/* The first call finds no room. Before it returns, the reactor reports that there is room, and then
+ * another party makes the channel for waiting. The byte is for the other direction: the event that
+ * brings it is the last one. */
+static int64_t write_late(leat_io *io, void *arg)
+{
+    struct writer *writer = arg;
+    int64_t n = lt_io_result(send(io->fd, "x", 1, MSG_DONTWAIT));
+    if (writer->calls++ > 0)
+        return n;
+    CHECK_IS(-EAGAIN, n);
+    uint32_t before = lt_io_raise_count(io, LT_IN);
+    read_all(writer->pair.b->fd);
+    CHECK_IS(1, send(writer->pair.b->fd, "x", 1, 0));
+    WAIT_UNTIL(lt_io_raise_count(io, LT_IN) > before);
+    CHECK(!lt_io_chan(io, LT_OUT));
+    CHECK(leat_io_writable(io));
+    return n;
+}
+
+static int finds_room_before_the_first_wait(void *arg)
+{
+    (void)arg;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    struct writer writer = { .pair = open_pair(scope) };
+    leat_io *io = writer.pair.a;
+    find_empty(io);
+    while (send(io->fd, much, 4096, MSG_DONTWAIT) > 0) {
+    }
+    CHECK_IS(1, lt_io_repeat(io, LT_OUT, write_late, &writer, 0, late()));
+    CHECK_IS(2, writer.calls);
+    return leat_scope_close(scope);
+}
+ON_WORKERS(finds_room_before_the_first_wait);
+
 /* ---- crowds ---- */
 
 static int cancels_many_readers(void *arg)
@@ -337,9 +384,13 @@ ON_WORKERS(cancels_many_readers);
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TESTS_ON_WORKERS(closing_ends_each_wait),    TESTS_ON_WORKERS(closing_closes_the_channels),
-        TESTS_ON_WORKERS(closes_and_reuses_numbers), TESTS_ON_WORKERS(loses_no_byte),
-        TESTS_ON_WORKERS(misses_no_first_edge),      TESTS_ON_WORKERS(cancels_many_readers),
+        TESTS_ON_WORKERS(closing_ends_each_wait),
+        TESTS_ON_WORKERS(closing_closes_the_channels),
+        TESTS_ON_WORKERS(closes_and_reuses_numbers),
+        TESTS_ON_WORKERS(loses_no_byte),
+        TESTS_ON_WORKERS(misses_no_first_edge),
+        TESTS_ON_WORKERS(finds_room_before_the_first_wait),
+        TESTS_ON_WORKERS(cancels_many_readers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
