@@ -25,8 +25,8 @@ run() {
 
 # TSan has its own thread, which leat does not know, so there is never a report.
 if [ "${LEAT_SANITIZE-}" != thread ]; then
-    for how in deadlock deadlock-of-threads deadlock-after-work deadlock-for-ever \
-        deadlock-with-timers; do
+    for how in deadlock deadlock-of-threads deadlock-after-work deadlock-after-io \
+        deadlock-for-ever deadlock-with-timers; do
         run LEAT_DEADLOCK=abort "$program" $how
         check $how 134 $status "$text" '^leat: deadlock' '^leat: [0-9]* task' \
             'receives (.*watched\.c:[0-9]*)' \

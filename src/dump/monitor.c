@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/world.h"
+#include "sched/lookout.h"
 #include "sched/pool.h"
 #include "sched/runtime.h"
 #include "sched/steal.h"
@@ -71,10 +72,11 @@ static struct rest sample(void)
     unsigned pool, idle;
     lt_pool_count(&pool, &idle);
     now.threads = atomic_load_explicit(&lt_threads_asleep, memory_order_relaxed);
-    uint64_t asleep = now.threads & UINT32_MAX, monitor = 1;
+    uint64_t asleep = now.threads & UINT32_MAX, monitor = 1, lookout = lt_lookout_is_there();
     /* Relaxed: a count that is late hides a deadlock until the next check. */
     unsigned others = atomic_load_explicit(&bystanders, memory_order_relaxed);
-    now.found = threads_of_process() == lt_runtime.worker_count + idle + asleep + monitor + others;
+    now.found = threads_of_process() ==
+                lt_runtime.worker_count + idle + asleep + monitor + lookout + others;
     return now;
 }
 

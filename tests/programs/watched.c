@@ -1,11 +1,14 @@
 /* watched HOW: a program to be looked after. It returns 0 when it comes to its end. */
 #include <leat/leat.h>
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -113,6 +116,60 @@ static void ring(leat_timer *unused, int status)
     (void)status;
 }
 
+/* Whether leat has started the thread that looks after workers with descriptors. */
+static int has_lookout(void)
+{
+    int found = 0;
+    char path[300], name[32] = "";
+    DIR *threads = opendir("/proc/self/task");
+    for (struct dirent *entry; threads && (entry = readdir(threads));) {
+        snprintf(path, sizeof path, "/proc/self/task/%s/comm", entry->d_name);
+        int fd = open(path, O_RDONLY);
+        found |= read(fd, name, sizeof name) > 0 && !strncmp(name, "leat-lookout", 12);
+        close(fd);
+    }
+    if (threads)
+        closedir(threads);
+    return found;
+}
+
+static struct {
+    leat_io *io;
+    int other;
+} pair;
+
+static int answers(void *unused)
+{
+    char byte;
+    (void)unused;
+    while (leat_read(pair.io, &byte, 1) == 1)
+        leat_write(pair.io, &byte, 1);
+    return leat_io_close(pair.io);
+}
+
+/* From a thread, so that the workers sleep in between. */
+static int asks(void *unused)
+{
+    char byte = 0;
+    (void)unused;
+    for (int64_t end = leat_after(30 * LEAT_S); !has_lookout() && leat_now() < end;)
+        for (int i = 0; i < 20; i++)
+            if (write(pair.other, &byte, 1) != 1 || read(pair.other, &byte, 1) != 1)
+                return -5;
+    return close(pair.other);
+}
+
+static void use_descriptors(leat_scope *s)
+{
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0 ||
+        leat_io_adopt(s, ends[0], &pair.io) != 0)
+        _exit(4);
+    pair.other = ends[1];
+    leat_go(s, answers, NULL);
+    leat_go_blocking(s, asks, NULL);
+}
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "";
@@ -132,6 +189,9 @@ int main(int argc, char **argv)
     } else if (!strcmp(how, "deadlock-after-work")) {
         leat_go(s, naps, NULL);
         leat_go(s, calls, NULL);
+        leat_go(s, receives, ch);
+    } else if (!strcmp(how, "deadlock-after-io")) {
+        use_descriptors(s);
         leat_go(s, receives, ch);
     } else if (!strcmp(how, "deadlock-for-ever")) {
         leat_go(s, receives, ch);
