@@ -2,6 +2,8 @@
 #define _GNU_SOURCE /* gettid */
 #include "moves.h"
 
+#include "sched/runtime.h"
+
 enum { MOST_WORKERS = 4, EACH = 8 };
 
 /* The threads in which tasks began. */
@@ -163,6 +165,98 @@ static int begins_while_its_starter_computes(void *arg)
 }
 ON_MOVING_WORKERS(begins_while_its_starter_computes);
 
+/* A worker that sleeps as the watcher gets two tasks: one is sent, the other is woken there. They
+ * compute at once, so the other worker, which has more tasks, takes one of them. */
+enum { AT_ONCE, COMPUTE, TOGETHER };
+
+struct parked {
+    leat_chan *go;
+    struct lt_worker *_Atomic home;
+    _Atomic bool computes;
+};
+
+static int compute_as_one_of_two(void *arg)
+{
+    (void)arg;
+    return compute_together(&(int){ 2 });
+}
+
+static int park_again(void *arg)
+{
+    struct parked *parked = arg;
+    int how = AT_ONCE;
+    do {
+        int64_t end = leat_after(how == COMPUTE ? 2 * LEAT_MS : 0);
+        parked->home = lt_current_worker();
+        atomic_store(&parked->computes, how == COMPUTE);
+        while (leat_now() < end)
+            ;
+        if (how == TOGETHER)
+            compute_as_one_of_two(NULL);
+    } while (leat_recv(parked->go, &how) == 0);
+    return 0;
+}
+
+static bool all_rest(const struct parked parked[3])
+{
+    for (int i = 0; i < 3; i++)
+        if (receivers_of(parked[i].go) != 1 || !lt_runtime.workers[i % 2]->asleep)
+            return false;
+    return true;
+}
+
+/* The task that is alone on its worker. NULL: there is none, since a task was stolen. */
+static struct parked *alone(struct parked parked[3])
+{
+    for (int i = 0; i < 3; i++)
+        if (parked[i].home != parked[(i + 1) % 3].home &&
+            parked[i].home != parked[(i + 2) % 3].home)
+            return &parked[i];
+    return NULL;
+}
+
+/* Its worker becomes idle while the other one computes, and so becomes the watcher. */
+static struct parked *alone_on_the_watcher(struct parked parked[3])
+{
+    struct parked *one = alone(parked), *other = &parked[one == parked];
+    if (!one)
+        return NULL;
+    CHECK_IS(0, leat_send(other->go, &(int){ COMPUTE }));
+    WAIT_UNTIL(atomic_load(&other->computes));
+    CHECK_IS(0, leat_send(one->go, &(int){ AT_ONCE }));
+    WAIT_UNTIL(all_rest(parked));
+    CHECK_IS(0, leat_sleep(2 * LEAT_MS)); /* it no longer naps */
+    return alone(parked);
+}
+
+static void wake_and_send(leat_scope *s)
+{
+    struct parked parked[3] = { { .go = NULL } };
+    for (int i = 0; i < 3; i++) {
+        parked[i].go = leat_chan_of(s, int, 0);
+        CHECK_IS(0, leat_go_spread(s, park_again, &parked[i]));
+        WAIT_UNTIL(receivers_of(parked[i].go) == 1);
+    }
+    struct parked *one = alone_on_the_watcher(parked);
+    atomic_store(&together, 0);
+    if (one) {
+        CHECK_IS(0, leat_go_spread(s, compute_as_one_of_two, NULL));
+        CHECK_IS(0, leat_send(one->go, &(int){ TOGETHER }));
+    }
+    for (int i = 0; i < 3; i++)
+        CHECK_IS(0, leat_close(parked[i].go));
+    CHECK_IS(0, leat_scope_close(s));
+}
+
+static void begins_beside_one_that_is_woken(void **state)
+{
+    (void)state;
+    CHECK_IS(0, leat_start(&(leat_options){ .workers = 2 }));
+    for (int i = 0; i < 100 / SCALE; i++)
+        wake_and_send(leat_scope_open(LEAT_NEVER));
+    CHECK_IS(0, leat_stop());
+}
+
 /* In a cancelled scope the task still runs, and its verdict counts like that of any task. */
 static int end_badly(void *arg)
 {
@@ -233,6 +327,7 @@ int main(void)
         cmocka_unit_test(spreads_from_the_main_thread),
         TESTS_ON_WORKERS(begins_on_all),
         TESTS_ON_MOVING_WORKERS(begins_while_its_starter_computes),
+        cmocka_unit_test(begins_beside_one_that_is_woken),
         TESTS_ON_WORKERS(is_like_other_tasks),
         TESTS_ON_WORKERS(keeps_count_of_stacks),
     };

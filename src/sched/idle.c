@@ -404,13 +404,6 @@ static bool finds_some_by_last_look(struct lt_worker *worker, int64_t now)
            lt_steal(worker, now) == LT_LOOT_TAKEN;
 }
 
-static bool has_several(struct lt_worker *worker)
-{
-    const struct lt_party *ready = worker->ready_head;
-    return lt_local_queue_length(&worker->local_queue) + (ready != NULL) > 1 ||
-           (ready && ready->next);
-}
-
 /* Whether a worker that an event has woken lets another one run the party. */
 static bool joins_others(const struct lt_worker *worker)
 {
@@ -483,6 +476,7 @@ void lt_idle(struct lt_worker *worker)
         lt_lookout_start();
     /* The worker may have other things to do before it takes parties from the global queue, runs
      * all that it has stolen, or looks at its descriptors. */
-    if (lt_global_queue_any() || has_several(worker) || lt_reactor_has_sources(&worker->reactor))
+    if (lt_global_queue_any() || lt_worker_has_several(worker) ||
+        lt_reactor_has_sources(&worker->reactor))
         lt_worker_notify(worker);
 }

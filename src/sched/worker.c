@@ -142,7 +142,7 @@ bool lt_worker_drain(struct lt_worker *worker)
     lt_tally_add(&worker->tally.received, received);
     /* When each was posted, some worker watched or this one slept. By now perhaps no worker
      * watches. */
-    if (worker->ready_head && worker->ready_head->next)
+    if (lt_worker_has_several(worker))
         lt_worker_notify(worker);
     return true;
 }

@@ -253,6 +253,14 @@ static inline void lt_worker_append_inside(struct lt_worker *worker, struct lt_p
     worker->ready_end = &party->next;
 }
 
+/* Inside: whether it has more to run than one party. */
+static inline bool lt_worker_has_several(struct lt_worker *worker)
+{
+    const struct lt_party *ready = worker->ready_head;
+    return lt_local_queue_length(&worker->local_queue) + (ready != NULL) > 1 ||
+           (ready && ready->next);
+}
+
 /* The worker: adds a party to its own ready list. */
 static inline void lt_worker_append(struct lt_worker *worker, struct lt_party *party)
 {
