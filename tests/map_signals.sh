@@ -125,6 +125,19 @@ for again in '' yes; do
     is "a reader that does not read${again:+, a second signal}: status" 143 $?
 done
 
+# Messages would have to wait for the same reader.
+rm -f pids
+"$leat" map -j1 --grace=0.1 -s '[ "$1" != 1 ] || exit 1
+    echo $$ >>pids; head -c 1000000 /dev/zero' ::: 1 2 >sink 2>&1 &
+run=$!
+wait_for pids 1
+sleep 0.2
+kill -TERM $run
+wait_for are_gone $run
+kill -KILL $run 2>/dev/null
+wait $run
+is 'a reader that does not read, and messages: status' 143 $?
+
 # A deaf job is killed although leat waits to write its output.
 rm -f pids
 "$leat" map -j2 --fail-fast --grace=0.2 -s 'if [ "$1" = 1 ]; then

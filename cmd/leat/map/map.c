@@ -87,16 +87,18 @@ static int do_run(void *arg)
     return error;
 }
 
-/* Reports in one line what has failed. */
+/* Reports in one line what has failed; but not after output was given up (-ECANCELED): no program
+ * may read messages either. */
 static int conclude(struct run *run)
 {
     const struct tally *t = &run->tally;
     uint64_t ended = t->succeeded + t->failed;
     bool found = run->halted && run->plan->halt.what == HALT_SUCCESS;
     int error = streams_error(&run->streams, STREAM_OUT);
-    if (error && error != -EPIPE && error != -ECANCELED)
+    bool says = error != -ECANCELED && streams_error(&run->streams, STREAM_ERR) != -ECANCELED;
+    if (says && error && error != -EPIPE)
         fprintf(stderr, "leat map: standard output: %s\n", strerror(-error));
-    if (run->status < EXIT_CANNOT_RUN && (t->failed || (run->halted && !found)))
+    if (says && run->status < EXIT_CANNOT_RUN && (t->failed || (run->halted && !found)))
         fprintf(stderr, "leat map: %s%llu of %llu jobs failed\n", run->halted ? "halted: " : "",
                 (unsigned long long)t->failed, (unsigned long long)ended);
     if (run->status)
