@@ -125,6 +125,25 @@ for again in '' yes; do
     is "a reader that does not read${again:+, a second signal}: status" 143 $?
 done
 
+# A terminal that does not take output: `script` does not read from it, as nobody reads from script.
+script -qec true /dev/null </dev/null >/dev/null 2>&1 && terminals=yes || terminals=
+for case in 'yes' 'yes >&2' 'exec sleep 1000'; do
+    [ -n "$terminals" ] || break
+    rm -f pids
+    export job="echo \$PPID >>pids; $case"
+    # The progress line comes after half a second; it has no room either.
+    script -qefc "yes & sleep 0.2; exec env --default-signal '$leat' map --grace=0.1 -s \"\$job\" \
+        ::: 1" /dev/null >sink </dev/null &
+    terminal=$!
+    wait_for pids 1
+    run=$(cat pids)
+    sleep 1
+    kill -TERM "$run"
+    wait_for are_gone "$run"
+    kill -KILL "$run" $terminal 2>/dev/null
+    wait $terminal 2>/dev/null
+done
+
 # Messages would have to wait for the same reader.
 rm -f pids
 "$leat" map -j1 --grace=0.1 -s '[ "$1" != 1 ] || exit 1

@@ -2,10 +2,12 @@
 #include "map/streams.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 enum { TAGGED_ENOUGH = 64 * 1024 }; /* bytes of lines with their tags that are written at once */
@@ -21,9 +23,40 @@ static void set_error(struct streams *s, enum stream to, int error)
     atomic_store_explicit(&s->error[to], error, memory_order_relaxed);
 }
 
+static const int fds[STREAMS] = { STDOUT_FILENO, STDERR_FILENO };
+
+/* Not for the other end of a pseudo-terminal, which opens another one. */
+static bool is_same_terminal(int a, int b)
+{
+    unsigned x, y;
+    return ioctl(a, TIOCGDEV, &x) == 0 && ioctl(b, TIOCGDEV, &y) == 0 && x == y;
+}
+
+/* A write to a terminal may block although poll(2) finds room, and then no signal would end it. So
+ * this opens the terminal again: this open file is shared with no other program, and may have
+ * O_NONBLOCK. -1: it is no terminal, or cannot be opened. */
+static int open_terminal(int fd)
+{
+    char path[32];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    int own = isatty(fd) ? open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
+    if (own < 0 || is_same_terminal(fd, own))
+        return own;
+    close(own);
+    return -1;
+}
+
+static int open_stream(int fd, leat_scope *scope, leat_io **io)
+{
+    int own = open_terminal(fd);
+    int error = leat_io_adopt(scope, own < 0 ? fd : own, io);
+    if (error && own >= 0)
+        close(own);
+    return error;
+}
+
 int streams_open(struct streams *s, const struct plan *p, leat_scope *scope)
 {
-    static const int fds[STREAMS] = { STDOUT_FILENO, STDERR_FILENO };
     *s = (struct streams){ .one_terminal = isatty(STDOUT_FILENO) };
     progress_open(&s->progress, p->progress);
     s->lock = leat_mutex_open(scope);
@@ -32,17 +65,8 @@ int streams_open(struct streams *s, const struct plan *p, leat_scope *scope)
         return -ENOMEM;
     /* A closed stream is an error when something must be written to it. */
     for (int i = 0; i < STREAMS; i++)
-        set_error(s, i, leat_io_adopt(scope, fds[i], &s->io[i]));
+        set_error(s, i, open_stream(fds[i], scope, &s->io[i]));
     return 0;
-}
-
-void streams_close(struct streams *s)
-{
-    progress_erase(&s->progress);
-    for (int i = 0; i < STREAMS; i++)
-        if (s->io[i])
-            leat_io_release(s->io[i]); /* leat does not own the descriptor */
-    text_free(&s->lines);
 }
 
 /* ---- writing, with the lock held ---- */
@@ -67,6 +91,13 @@ static void put(struct streams *s, enum stream to, const char *bytes, size_t n)
         bytes += wrote;
         n -= (size_t)wrote;
     }
+}
+
+static void erase_progress(struct streams *s)
+{
+    char line[PROGRESS_LINE];
+    if (s->progress.shown > 0)
+        put(s, STREAM_ERR, line, progress_line(&s->progress, "", line));
 }
 
 /* A tag may be as long as an item, and lines may be empty: so this writes some lines at a time. */
@@ -100,7 +131,7 @@ void streams_write(struct streams *s, enum stream to, const char *tag, struct li
         return;
     leat_mutex_lock(s->lock);
     if (to == STREAM_ERR || s->one_terminal)
-        progress_erase(&s->progress);
+        erase_progress(s);
     if (tag)
         put_tagged(s, to, tag, state->within, bytes, n);
     else
@@ -129,10 +160,28 @@ void streams_say(struct streams *s, const char *format, ...)
     free(line);
 }
 
+/* Does not wait for a terminal that has no room: the next line comes soon, or the run is over. */
+static void draw(struct streams *s, const char *text)
+{
+    char line[PROGRESS_LINE];
+    size_t len = progress_line(&s->progress, text, line);
+    leat_write_until(s->io[STREAM_ERR], line, len, LEAT_NOW);
+}
+
 void streams_show(struct streams *s, const char *text)
 {
     if (leat_mutex_lock(s->lock) != 0)
         return; /* the run is over */
-    progress_show(&s->progress, text);
+    draw(s, text);
     leat_mutex_unlock(s->lock);
+}
+
+void streams_close(struct streams *s)
+{
+    if (s->progress.shown > 0)
+        draw(s, "");
+    for (int i = 0; i < STREAMS; i++)
+        if (s->io[i] && leat_io_fd(s->io[i]) == fds[i])
+            leat_io_release(s->io[i]); /* leat does not own the descriptor */
+    text_free(&s->lines);
 }

@@ -21,22 +21,19 @@ int64_t progress_due(const struct progress *p)
     return p->on ? p->due : LEAT_NEVER;
 }
 
-/* Overwrites the line, with spaces where the new text is shorter. Ignores errors: if the terminal
- * is gone, the next result or message fails, too. */
-static void show(struct progress *p, const char *text, int len)
+size_t progress_line(struct progress *p, const char *text, char line[PROGRESS_LINE])
 {
-    char line[2 * PROGRESS_MOST + 4];
-    int at = 0;
+    size_t len = strlen(text), room = progress_room(), at = 0;
+    len = len < room ? len : room;
     line[at++] = '\r';
-    memcpy(line + at, text, (size_t)len);
+    memcpy(line + at, text, len);
     at += len;
-    for (int i = len; i < p->shown; i++)
+    for (size_t i = len; i < p->shown; i++)
         line[at++] = ' ';
     if (len == 0)
         line[at++] = '\r';
     p->shown = len;
-    if (write(STDERR_FILENO, line, (size_t)at) < 0)
-        return;
+    return at;
 }
 
 void progress_add_left(char *to, size_t room, double seconds)
@@ -74,14 +71,17 @@ size_t progress_room(void)
     return size.ws_col > PROGRESS_MOST ? PROGRESS_MOST : size.ws_col - 1u;
 }
 
+/* Ignores errors: if the terminal is gone, the next result or message fails, too. */
 void progress_show(struct progress *p, const char *text)
 {
-    int len = (int)strlen(text), room = (int)progress_room();
-    show(p, text, len < room ? len : room);
+    char line[PROGRESS_LINE];
+    size_t len = progress_line(p, text, line);
+    if (write(STDERR_FILENO, line, len) < 0)
+        return;
 }
 
 void progress_erase(struct progress *p)
 {
     if (p->shown > 0)
-        show(p, "", 0);
+        progress_show(p, "");
 }

@@ -10,11 +10,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PROGRESS_MOST = 128 }; /* columns; a longer text is cut off */
+/* Columns, a longer text is cut off; and bytes that are written for a line. */
+enum { PROGRESS_MOST = 128, PROGRESS_LINE = 2 * PROGRESS_MOST + 2 };
 
 struct progress {
     bool on;
-    int shown; /* columns that the line takes now */
+    size_t shown; /* columns that the line takes now */
     int64_t started, due;
 };
 
@@ -30,6 +31,10 @@ bool progress_is_due(struct progress *p);
 size_t progress_room(void);
 void progress_show(struct progress *p, const char *text);
 void progress_erase(struct progress *p);
+
+/* For a program that writes the line itself: makes the bytes that overwrite the line by the text,
+ * or erase it if that is empty. Returns their number. */
+size_t progress_line(struct progress *p, const char *text, char line[PROGRESS_LINE]);
 
 /* Seconds since progress_open. */
 double progress_seconds(const struct progress *p);
