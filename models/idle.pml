@@ -1,20 +1,20 @@
 /* idle.pml: workers without work: which sleep, which watches, which notify, which is woken.
  *
  * Models sched/idle.c and idle.h; visit, visit_awake, lt_steal_give, lt_steal_look,
- * lt_steal_saw_all and lt_look_after_others of sched/steal.c; and lt_worker_notify,
- * lt_worker_answer, lt_worker_expect, lt_worker_post, lt_worker_drain, next_new and the loop of
- * sched/worker.c and worker.h. inbox.pml models a whole post, owned.pml the lock. All workers begin
- * active, as leat_start leaves them. At any time a worker may be posted a party that is ready
- * (POSTS) or one that has not started (SENT), and a thread that is no worker may put a task into
- * the global queue (TO_GLOBAL). A function that a worker runs may make another party ready (TASKS)
- * or set a timer (TIMERS), and may never return: but on STUCK workers at most (all but one, unless
- * said otherwise). A worker may give its ready parties to another one that is awake (GIVES). A
- * party that a waker takes from a sleeper is one that its function makes ready. The watcher's naps
- * end at any time, and so does a sleep before a timer; any other sleep ends only by a wake-up. A
- * worker that hands on the watch may leave one that naps asleep; the code does so only while all
- * processors are in use. With WAKES_NEXT it never does. With LOOKOUT, a worker that becomes active
- * may call the lookout instead of handing on the watch or notifying. The time between two looks of
- * the lookout is arbitrary.
+ * lt_steal_saw_all and lt_look_after_others of sched/steal.c; lt_takeover_look of sched/takeover.c;
+ * and lt_worker_notify, lt_worker_answer, lt_worker_expect, lt_worker_post, lt_worker_drain,
+ * next_new and the loop of sched/worker.c and worker.h. inbox.pml models a whole post, owned.pml
+ * the lock. All workers begin active, as leat_start leaves them. At any time a worker may be posted
+ * a party that is ready (POSTS) or one that has not started (SENT), and a thread that is no worker
+ * may put a task into the global queue (TO_GLOBAL). A function that a worker runs may make another
+ * party ready (TASKS) or set a timer (TIMERS), and may never return: but on STUCK workers at most
+ * (all but one, unless said otherwise). A worker may give its ready parties to another one that is
+ * awake (GIVES). A party that a waker takes from a sleeper is one that its function makes ready.
+ * The watcher's naps end at any time, and so does a sleep before a timer; any other sleep ends only
+ * by a wake-up. A worker that hands on the watch may leave one that naps asleep; the code does so
+ * only while all processors are in use. With WAKES_NEXT it never does. With LOOKOUT, a worker that
+ * becomes active may call the lookout instead of handing on the watch or notifying. The time
+ * between two looks of the lookout is arbitrary.
  *
  * To notify is to call lt_worker_notify, as a worker must while `unwatched` is set. What a worker
  * stores plainly before it reads `unwatched` may reach memory after that read (`early`); the
@@ -570,6 +570,16 @@ inline watch_others()
     fi
 }
 
+/* lt_takeover_look: the worker is awake, and outside. It comes back without notifying. */
+inline look_from_away()
+{
+    if
+    :: true
+    :: atomic { away[self] = true; inside[self] = false; own[self] = false }
+        atomic { !own[self] -> own[self] = true; inside[self] = true; away[self] = false }
+    fi
+}
+
 inline idle() /* lt_idle, after the spins */
 {
     become_idle();
@@ -694,7 +704,12 @@ proctype Worker(byte self)
                 list[self] = in_global; in_global = 0; waits[self] = true
             }
             tell()
-        :: list[self] == 0 && in_global == 0 -> idle()
+        :: list[self] == 0 && in_global == 0 ->
+            look_from_away();
+            if
+            :: HAS_NEWS
+            :: else -> idle()
+            fi
         fi
     od
 }
