@@ -17,7 +17,8 @@ algorithms='md5, sha1, sha224, sha256, sha384, sha512, sha512-256, sha3-224, sha
 algorithms+='sha3-512, blake2b, blake3, xxh64, xxh3, xxh128 or crc32c'
 
 # Compares both programs with the same arguments: each stream, both as one, and the status. $oracle
-# is coreutils' program, $algorithm leat's name for its digest, $input the standard input.
+# is coreutils' program, $algorithm leat's name for its digest, $input the standard input. Both as
+# one say nothing new of memory or threads: a sanitized or harsh build does without.
 oracle=md5sum algorithm=md5 input=/dev/null
 compare() {
     local wanted got
@@ -25,8 +26,11 @@ compare() {
     wanted=$?
     "$leat" sum -a "$algorithm" "$@" <"$input" >"$out/got" 2>"$out/got.err"
     got=$?
-    "$oracle" "$@" <"$input" >"$out/wanted.all" 2>&1
-    "$leat" sum -a "$algorithm" "$@" <"$input" >"$out/got.all" 2>&1
+    : >"$out/wanted.all" >"$out/got.all"
+    if [ -z "${SLOW_BUILD-}" ]; then
+        "$oracle" "$@" <"$input" >"$out/wanted.all" 2>&1
+        "$leat" sum -a "$algorithm" "$@" <"$input" >"$out/got.all" 2>&1
+    fi
     # The oracle has no -a, and so no such hint.
     sed -i "/: choose with -a$/d; s/leat sum: /$oracle: /; s/^Try 'leat sum /Try '$oracle /" \
         "$out"/got.err "$out"/got.all
