@@ -104,11 +104,10 @@ if rhash --crc32c empty >/dev/null 2>&1; then
 fi
 
 # More than 4 GiB, which finds lengths counted in 32 bits: a hole, which takes no room on the disk.
+# md5sum prints the same, and takes as long.
 if [ -n "${LEAT_LONG-}" ]; then
     truncate -s 4295098369 huge
-    "$leat" sum huge >"$out/got"
-    md5sum huge >"$out/wanted"
-    same 'a huge file' "$out/wanted" "$out/got"
+    is 'a huge file' 'fcdd2b265dbee921f88000420b610faa  huge' "$("$leat" sum huge)"
 fi
 
 # If libxxhash has functions for newer processors, the command uses them.
