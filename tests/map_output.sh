@@ -145,10 +145,6 @@ fi
 if [ -z "${LEAT_SANITIZE:-}" ]; then
     # The output of job 2 comes long before that of job 1: all of it is in the file when it ends,
     # and without a file it waits in its write. Job 3 shows the most that leat has held.
-    most=13000000 # 103 MB
-    [ -z "${LEAT_LONG:-}" ] || most=118485000 # 1 GiB
-    digits=${#most}
-    bytes=$(((digits + 1) * (most + 1) - (10 ** digits - 1) / 9 - 1 + 6)) # "first", too
     mkfifo behind
     has_written() {
         local n
@@ -156,6 +152,10 @@ if [ -z "${LEAT_SANITIZE:-}" ]; then
         [ "${n:-0}" -gt $((8 << 20)) ]
     }
     for spill in 1G 0; do
+        most=13000000 # 103 MB
+        [ $spill = 0 ] || [ -z "${LEAT_LONG:-}" ] || most=118485000 # 1 GiB
+        digits=${#most}
+        bytes=$(((digits + 1) * (most + 1) - (10 ** digits - 1) / 9 - 1 + 6)) # "first", too
         rm -f go big drained peak
         "$leat" map -j2 --spill=$spill -s 'case $1 in
             1) until [ -e go ]; do sleep 0.02; done; echo first ;;
