@@ -167,4 +167,19 @@ for ((i = 0; i < rounds; i += 3)); do
     same 'killed and resumed, files: content' "$numbers" "$out/got"
 done
 
+# Output that waited in a file and cannot be read again: its job is not logged.
+rm -f log held go
+"$leat" map -j2 --log=log -s 'case $1 in
+    1) until [ -e go ]; do sleep 0.02; done ;;
+    2) head -c 20000000 /dev/zero ;;
+    3) : >held ;;
+    esac' ::: 1 2 3 >"$out/got" 2>"$out/err" &
+run=$!
+wait_for test -e held
+: >"$(find /proc/$run/fd -lname '* (deleted)')"
+: >go
+wait $run
+is 'output that is lost: status' 2 $?
+is 'output that is lost: the log' '1 3' "$(tail -n +2 log | cut -f1 | xargs)"
+
 finish

@@ -68,14 +68,15 @@ static void log_job(struct run *run, const struct job *job)
 }
 
 /* For a job that was ended with the run, this writes at most a line feed. The job has neither
- * succeeded nor failed, so it is not logged; nor is it if its output could not be written. So
- * --resume runs it. */
+ * succeeded nor failed, so it is not logged; nor is it if its output could not be read again or
+ * written. So --resume runs it. */
 static void finish(struct run *run, struct job *job)
 {
     if (job->killed)
         output_drop(job);
     output_end(job);
-    if (!job->killed && !job->unlogged && !streams_error(&run->streams, STREAM_OUT))
+    bool whole = !job->torn && !streams_error(&run->streams, STREAM_OUT);
+    if (!job->killed && !job->unlogged && whole)
         log_job(run, job);
     job_free(job);
     leat_release(run->window, 1);

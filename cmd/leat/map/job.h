@@ -47,6 +47,7 @@ struct job {
     struct line_state lines[STREAMS];
     struct text rest[STREAMS]; /* with --lines: a line that has not ended yet */
     bool committed;            /* a part of its output is out */
+    bool torn;                 /* a part of its output could not be read again */
     struct replay replay;
     const char *former; /* the host that was lost last */
 

@@ -54,6 +54,7 @@ static void write_held(struct job *job, struct held *held)
         streams_say(&job->run->streams, "output that waited cannot be read: %s", strerror((int)-n));
         end_run(job->run, true, SIGTERM, EXIT_TROUBLE);
         store_drop(&job->run->store, held);
+        job->torn = true;
     }
 }
 
