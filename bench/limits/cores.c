@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -41,6 +42,13 @@ void limits_stay_on(unsigned core)
 
 static int64_t times;
 static unsigned partner_core;
+static _Atomic bool partner_is_there;
+
+static void begin_as_partner(void)
+{
+    limits_stay_on(partner_core);
+    atomic_store(&partner_is_there, true);
+}
 
 /* Starts the partner on its core, talks from core 0, and returns how long that took. */
 static uint64_t talk(int64_t n, unsigned core, void *(*partner)(void *), void (*me)(void))
@@ -49,7 +57,10 @@ static uint64_t talk(int64_t n, unsigned core, void *(*partner)(void *), void (*
     limits_stay_on(0);
     times = n;
     partner_core = core;
+    atomic_store(&partner_is_there, false);
     bench_check("pthread_create", pthread_create(&thread, NULL, partner, NULL), 0);
+    while (!atomic_load(&partner_is_there))
+        sched_yield();
     uint64_t start = bench_now();
     me();
     uint64_t ns = bench_now() - start;
@@ -72,7 +83,7 @@ static void line_put(int64_t value)
 
 static void *line_partner(void *arg)
 {
-    limits_stay_on(partner_core);
+    begin_as_partner();
     for (int64_t i = 0; i < times; i++) {
         line_await(2 * i + 1);
         line_put(2 * i + 2);
@@ -114,7 +125,7 @@ static void futex_put(_Atomic uint32_t *word, uint32_t value)
 
 static void *futex_partner(void *arg)
 {
-    limits_stay_on(partner_core);
+    begin_as_partner();
     for (uint32_t i = 1; i <= (uint32_t)times; i++) {
         futex_await(&there.word, i);
         futex_put(&back.word, i);
