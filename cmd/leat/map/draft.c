@@ -37,12 +37,14 @@ int draft_close(struct draft *d, bool good)
 {
     if (d->fd < 0)
         return 0;
-    int error = good && rename(d->other, d->name) != 0 ? -errno : 0;
+    /* Some file systems report only now that they could not write something, such as NFS. */
+    int error = close(d->fd) != 0 ? -errno : 0;
+    d->fd = -1;
+    if (good && !error && rename(d->other, d->name) != 0)
+        error = -errno;
     if (!good || error)
         unlink(d->other);
-    close(d->fd);
-    d->fd = -1;
-    return error;
+    return good ? error : 0;
 }
 
 void draft_free(struct draft *d)
