@@ -28,7 +28,9 @@
  * LEAT_AWAIT_READ, leat_read_then and the like; neither a deadline nor cancelling ends that wait.
  * If a block or a callback makes a plain leat_read or leat_write on such a descriptor, even with
  * LEAT_NOW, the call keeps the worker until it is done. So does the call of a task if the system
- * allows no more threads.
+ * allows no more threads. A terminal counts as ready when it has a little room. A larger write then
+ * waits in the system until somebody reads, and nothing ends that call, unless the program has
+ * opened the terminal with O_NONBLOCK.
  *
  * Results. Functions return a count of bytes, 0 at the end of the stream, or a negative errno
  * value: the error of the system call, or one of these.
