@@ -102,20 +102,27 @@ void feed_complain(struct run *run, int error)
         streams_say(&run->streams, "%s: %s", run->items.name, strerror(-error));
 }
 
-static void count_jobs(struct run *run)
+static void set_total(struct run *run, uint64_t total)
 {
-    uint64_t total = items_total(&run->items);
     pthread_mutex_lock(&run->lock);
     run->total = total;
     pthread_mutex_unlock(&run->lock);
 }
 
-static int feed_all(struct run *run)
+static int count_jobs(void *arg)
+{
+    struct run *run = arg;
+    set_total(run, items_total(&run->items));
+    return 0;
+}
+
+/* The jobs are counted meanwhile, on another thread: the file may be large, and on a slow disk. */
+static int feed_all(struct run *run, leat_scope *scope)
 {
     struct input input;
     int got = items_open(&run->items, run->plan);
     if (!got && run->streams.progress.on)
-        count_jobs(run);
+        leat_go_blocking(scope, count_jobs, run);
     while (got >= 0 && (got = items_next(&run->items, &input)) == 1)
         got = feed_one(run, &input);
     return got;
@@ -137,9 +144,12 @@ int feed(void *arg)
     int error = -ENOMEM;
     if (scope) {
         set_feeding(run, scope);
-        error = feed_all(run);
+        error = feed_all(run, scope);
         set_feeding(run, NULL);
+        leat_scope_cancel(scope);
         leat_scope_close(scope);
+        if (!error)
+            set_total(run, run->fed + run->tally.passed);
     }
     leat_close(run->offers);
     leat_mutex_lock(run->taking);

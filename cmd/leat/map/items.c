@@ -318,6 +318,7 @@ int items_open(struct items *it, const struct plan *p)
     /* Without O_NONBLOCK, opening a FIFO would wait for a writer, and no signal would end that. */
     int fd = named ? open(p->items, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) : STDIN_FILENO;
     lines_open(&it->lines, fd < 0 ? -errno : fd, p->null ? '\0' : '\n');
+    it->start = lseek(fd, 0, SEEK_CUR);
     return it->lines.error;
 }
 
@@ -344,13 +345,12 @@ int items_next(struct items *it, struct input *input)
 
 /* ---- the number of items ---- */
 
-/* The lines in the rest of a regular file. Other tasks run meanwhile, which attend to signals: the
- * file may be large, and on a slow disk. */
+/* The lines in a regular file, from where the items begin. */
 static uint64_t count_lines(const struct items *it)
 {
     struct stat about;
     int fd = leat_io_fd(it->lines.io);
-    off_t at = lseek(fd, 0, SEEK_CUR);
+    off_t at = it->start;
     if (at < 0 || fstat(fd, &about) < 0 || !S_ISREG(about.st_mode))
         return 0;
     char *block = malloc(LINE_BLOCK);
@@ -360,7 +360,6 @@ static uint64_t count_lines(const struct items *it)
         for (const char *c = block; (c = memchr(c, it->lines.end, (size_t)(block + got - c))); c++)
             lines++;
         at += got;
-        leat_yield();
     }
     free(block);
     return lines;

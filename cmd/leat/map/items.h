@@ -14,7 +14,8 @@ struct items {
     const struct plan *plan;
     const char *name; /* of the input, for messages */
     struct lines lines;
-    size_t *at; /* the next combination of the lists */
+    off_t start; /* where they begin in a file; -1: not in a file */
+    size_t *at;  /* the next combination of the lists */
     bool at_end;
     struct text held; /* values that did not fit into the last row, each followed by a NUL */
     size_t held_count;
@@ -37,7 +38,8 @@ void items_close(struct items *it);
 /* Returns 1 and the next input; 0 at the end; or a negative errno value. */
 int items_next(struct items *it, struct input *input);
 
-/* The number of all rows, if that is known without waiting; else 0. */
+/* The number of all rows; 0 if that is unknown before the end. Any thread may call this after
+ * items_open. It reads a large file for long, until its scope is cancelled. */
 uint64_t items_total(const struct items *it);
 
 #endif
