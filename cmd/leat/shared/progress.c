@@ -2,7 +2,6 @@
 
 #include <leat/leat.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -23,12 +22,9 @@ int64_t progress_due(const struct progress *p)
 
 size_t progress_line(struct progress *p, const char *text, char line[PROGRESS_LINE])
 {
-    size_t len = strlen(text), room = progress_room(), at = 0;
-    len = len < room ? len : room;
-    line[at++] = '\r';
-    memcpy(line + at, text, len);
-    at += len;
-    for (size_t i = len; i < p->shown; i++)
+    size_t at = (size_t)snprintf(line, PROGRESS_LINE, "\r%.*s", (int)progress_room(), text);
+    size_t len = at - 1;
+    while (at <= p->shown)
         line[at++] = ' ';
     if (len == 0)
         line[at++] = '\r';
