@@ -414,15 +414,11 @@ int leat_scope_close(leat_scope *scope)
     return result;
 }
 
-/* All parents count, as in lt_wait_closed: so a party whose wait a cancel has ended is told so. */
 int leat_cancelled(const leat_scope *scope)
 {
     if (!scope)
         scope = lt_current_party()->scope;
-    for (; scope; scope = scope->parent)
-        if (lt_scope_is_cancelled(scope))
-            return 1;
-    return 0;
+    return scope && lt_scope_is_cancelled(scope);
 }
 
 /* A scope's parent outlives the scope. */
