@@ -247,8 +247,8 @@ int lt_io_make_writable(leat_io *io)
     *(leat_io **)lt_chan_extra(ch) = io;
     lt_chan_set_count(ch, 1);
     /* Not 0, as for a call that was made before there was a channel: an event that came since then
-     * has raised none, so that call must not lower this one. Relaxed: no other thread has the channel
-     * yet. */
+     * has raised none, so that call must not lower this one. Relaxed: no other thread has the
+     * channel yet. */
     atomic_store_explicit(&ch->raises, 1, memory_order_relaxed);
     /* Under the lock of the first channel, so that a close does not miss the second. */
     leat_chan *readable = lt_io_chan(io, LT_IN);
