@@ -452,10 +452,11 @@ void lt_idle(struct lt_worker *worker)
     for (;;) {
         lt_tally_add(&worker->tally.sleeps, 1);
         uint32_t how = how_to_sleep(worker);
+        /* Before `asleep`, so that a sleeping worker has recorded what it keeps. */
+        lt_reclaim_settle(worker);
         /* Stored before it asks for its role and for news: a thread that makes it the watcher
          * later, or gives it news, sees that it must wake it. */
         atomic_store_explicit(&worker->asleep, how, memory_order_seq_cst);
-        lt_reclaim_settle(worker);
         struct role role = role_of(worker, watch.rests);
         int64_t now = worker->woke = lt_clock_now();
         if (now >= due)

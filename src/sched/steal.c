@@ -185,10 +185,16 @@ static bool new_pay(struct lt_worker *thief, const struct change *c)
 static uint32_t take_new(struct lt_worker *thief, const struct change *c)
 {
     const struct lt_seen *seen = &thief->seen[c->victim->index];
+    size_t credits = thief->credits;
     uint32_t half = ((uint32_t)c->new + 1) / 2, most = room(thief);
     struct lt_party *taken[STEAL_MOST];
     uint32_t n =
         lt_local_queue_steal(&c->victim->local_queue, seen->tail, half < most ? half : most, taken);
+    if (n == 0 && thief->credits > credits) {
+        /* The thief may sleep on, and has recorded what it keeps: sched/reclaim.h. */
+        lt_stack_credits_return(thief->credits - credits);
+        thief->credits = credits;
+    }
     for (uint32_t i = 0; i < n; i++)
         lt_local_queue_push(&thief->local_queue, taken[i]); /* never full: it was empty */
     lt_tally_add(&thief->tally.stolen, n);
