@@ -2,6 +2,8 @@
  * come from anywhere at any moment. */
 #include "support.h"
 
+#include "scope/scope.h"
+
 enum wait {
     SEND,
     SEND_UNTIL,
@@ -432,6 +434,33 @@ static int cancels_again(void *arg)
 }
 ON_WORKERS(cancels_again);
 
+/* A canceller marks a scope after its parents, and may be held up on the way. */
+static int tells_of_a_cancel_under_way(void *arg)
+{
+    (void)arg;
+    if (IN_SIM)
+        return 0; /* a party must not hold a lock there */
+    leat_scope *outer = leat_scope_open(LEAT_NEVER), *between = leat_scope_open(LEAT_NEVER),
+               *inner = leat_scope_open(LEAT_NEVER);
+    struct foreign canceller;
+    lt_lock(&between->lock);
+    foreign_start(&canceller, cancel_it, outer);
+    WAIT_UNTIL(lt_scope_is_cancelled(outer));
+    bool marked = lt_scope_is_cancelled(inner);
+    int named = leat_cancelled(inner), own = leat_cancelled(NULL), slept = leat_sleep(0);
+    lt_unlock(&between->lock);
+    CHECK_IS(0, foreign_join(&canceller));
+    CHECK(!marked);
+    CHECK_IS(1, named);
+    CHECK_IS(1, own);
+    CHECK_IS(-ECANCELED, slept);
+    CHECK_IS(-ECANCELED, leat_scope_close(inner));
+    CHECK_IS(-ECANCELED, leat_scope_close(between));
+    CHECK_IS(0, leat_scope_close(outer));
+    return 0;
+}
+ON_WORKERS(tells_of_a_cancel_under_way);
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -444,6 +473,7 @@ int main(void)
         TESTS_ON_WORKERS(cancels_amid_opening),
         TESTS_ON_WORKERS(cancels_amid_meetings),
         TESTS_ON_WORKERS(cancels_again),
+        TESTS_ON_WORKERS(tells_of_a_cancel_under_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -414,11 +414,19 @@ int leat_scope_close(leat_scope *scope)
     return result;
 }
 
+/* A cancel marks a scope some time after its parent. Meanwhile a wait may end with -ECANCELED for
+ * the parent's mark (lt_wait_closed). So this does not wait for the canceller: if a parent is
+ * marked, it cancels the scope itself. */
 int leat_cancelled(const leat_scope *scope)
 {
     if (!scope)
         scope = lt_current_party()->scope;
-    return scope && lt_scope_is_cancelled(scope);
+    const leat_scope *marked = scope;
+    while (marked && !lt_scope_is_cancelled(marked))
+        marked = marked->parent;
+    if (marked && marked != scope)
+        lt_scope_cancel((leat_scope *)scope, -ECANCELED);
+    return marked != NULL;
 }
 
 /* A scope's parent outlives the scope. */
