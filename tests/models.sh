@@ -25,10 +25,12 @@ trap 'rm -rf "$work"' EXIT
 cd "$work"
 failures=0 runs=0
 
-# record MODEL: its line in models/searched: a digest of the model and of the list of runs below.
+# record MODEL: its line in models/searched: a digest of the model and of its runs below, which are
+# one paragraph.
 record() {
     local digest
     digest=$(sed -n '/^# ---- the runs ----$/,/^# ---- the end ----$/p' "$script" |
+        awk -v RS= -v runs="(holds|caught|sampled) $1[ \n]" '$0 "\n" ~ runs' |
         cat "$models/$1.pml" - | sha256sum)
     echo "${digest%% *} $1"
 }
@@ -248,6 +250,25 @@ caught idle 'TASKS=2 LOOKOUT REVERSED' UNCALLED RESTS_CALLED LOOKS_AWAY
 holds idle TASKS=1 LIVE
 holds idle POSTS=1 LIVE
 caught idle 'TASKS=1 LIVE' NEVER_TAKES
+
+holds readiness
+holds readiness ASKS=1
+holds readiness BACKS=1
+holds readiness CLOSES
+holds readiness MOVES
+holds readiness MOVES ASKS=1 AMOUNT=1
+holds readiness REACTORS=2
+holds readiness OUT
+holds readiness OUT ASKS=1 AMOUNT=1
+holds readiness OUT CLOSES AMOUNT=1
+caught readiness '' NOT_COMPARED COUNT_LATE RAISED_FIRST HUNG_IGNORED UNREGISTERED SHORT_UNWATCHED
+caught readiness ASKS=1 ASKED_FIRST
+caught readiness BACKS=1 BACK_FIRST TAKEN_UNCOUNTED
+caught readiness OUT RAISES_ZERO
+caught readiness CLOSES UNCOUNTED WOKEN_FIRST
+caught readiness 'OUT CLOSES AMOUNT=1' MADE_CLOSED
+caught readiness MOVES FAILS_SILENTLY TAKEN_ALONG
+caught readiness 'MOVES ASKS=1' REGISTERED_FIRST
 
 holds stop
 holds stop THREADS=1 CALLS=3 AGAIN=1

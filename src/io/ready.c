@@ -39,6 +39,10 @@ int lt_io_settle(leat_io *io, unsigned events)
     int error = 0;
     if ((events & LEAT_OUT) && !lt_io_chan(io, LT_OUT))
         error = lt_io_make_writable(io);
+    /* Counted before it is registered: if it then loses its reactor, a raise tells of that. */
+    uint32_t raises[LT_WAYS];
+    for (enum lt_way way = LT_IN; way < LT_WAYS; way++)
+        raises[way] = lt_io_raise_count(io, way);
     if (!error)
         error = lt_io_register(io);
     if (error == -EPERM) {
@@ -48,9 +52,6 @@ int lt_io_settle(leat_io *io, unsigned events)
     }
     if (error)
         return error;
-    uint32_t raises[LT_WAYS];
-    for (enum lt_way way = LT_IN; way < LT_WAYS; way++)
-        raises[way] = lt_io_raise_count(io, way);
     int found = ask(io, events);
     if (found < 0 || found & LEAT_HUP)
         return found;
