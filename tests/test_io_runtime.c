@@ -4,7 +4,10 @@
 #include "descriptors.h"
 
 #include "io/io.h"
+#include "sched/current.h"
 #include "sched/runtime.h"
+
+#include <sys/resource.h>
 
 /* ---- a leat_io outlives the runtime ---- */
 
@@ -186,13 +189,78 @@ static void threads_read_beside_a_hog(void **state)
     CHECK_IS(0, leat_stop());
 }
 
+/* ---- a descriptor follows its task to a worker ---- */
+
+enum { READS = 40 };
+
+struct stray {
+    leat_io *near, *far;
+    _Atomic(struct lt_worker *) at;
+    _Atomic int reads;
+    struct rlimit limit;
+};
+
+/* Its waits are on another worker than the one with which `near` is registered. */
+static int read_from_afar(void *arg)
+{
+    struct stray *stray = arg;
+    char byte;
+    atomic_store(&stray->at, lt_current_worker());
+    for (int i = 0; i < READS; i++) {
+        CHECK_IS(1, leat_read_until(stray->near, &byte, 1, late()));
+        if (i == READS / 2)
+            CHECK_IS(0, setrlimit(RLIMIT_NOFILE, &stray->limit));
+        atomic_fetch_add(&stray->reads, 1);
+    }
+    return 0;
+}
+
+static void write_when_read(struct stray *stray)
+{
+    for (int i = 0; i < READS; i++) {
+        while (atomic_load(&stray->reads) < i || receivers_of(lt_io_chan(stray->near, LT_IN)) == 0)
+            leat_sleep(20 * LEAT_US);
+        CHECK_IS(1, write(leat_io_fd(stray->far), "x", 1));
+    }
+}
+
+/* The other worker has no reactor yet, and the system has no descriptors for one: `near` stays
+ * where it is, until there are some. */
+static int follows_when_it_can(void *arg)
+{
+    (void)arg;
+    CHECK_IS(0, leat_pin());
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    struct lt_worker *here = lt_current_worker();
+    struct stray stray = { .at = NULL };
+    adopt_pair(scope, SOCK_STREAM, &stray.near, &stray.far);
+    find_empty(stray.near);
+    CHECK_IS(0, getrlimit(RLIMIT_NOFILE, &stray.limit));
+    struct rlimit none = { 0, stray.limit.rlim_max };
+    CHECK_IS(0, setrlimit(RLIMIT_NOFILE, &none));
+    CHECK_IS(0, leat_go_pinned(scope, read_from_afar, &stray));
+    while (!atomic_load(&stray.at)) /* this worker is held up: the other one starts it */
+        nap();
+    CHECK(atomic_load(&stray.at) != here);
+    write_when_read(&stray);
+    WAIT_UNTIL(atomic_load(&stray.reads) == READS);
+    CHECK(atomic_load(&stray.near->source.worker) == atomic_load(&stray.at));
+    CHECK_IS(0, leat_scope_close(scope));
+    return leat_unpin();
+}
+
+static void follows_a_task_when_it_can(void **state)
+{
+    (void)state;
+    CHECK_IS(0, leat_main_with(follows_when_it_can, NULL, &(leat_options){ .workers = 2 }));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(outlives_the_runtime),
-        cmocka_unit_test(stops_beside_a_thread),
-        cmocka_unit_test(wakes_although_others_look),
-        cmocka_unit_test(threads_read_beside_a_hog),
+        cmocka_unit_test(outlives_the_runtime),       cmocka_unit_test(stops_beside_a_thread),
+        cmocka_unit_test(wakes_although_others_look), cmocka_unit_test(threads_read_beside_a_hog),
+        cmocka_unit_test(follows_a_task_when_it_can),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,10 +66,8 @@ static LT_COLD void follow(leat_io *io, const struct lt_worker *here)
 {
     int error = 0;
     lt_lock(&io->lock);
-    if (atomic_load_explicit(&io->source.worker, memory_order_relaxed) != here) {
-        lt_reactor_remove(&io->source, io->fd);
-        error = lt_reactor_add(&io->source, LT_SOURCE_IO, io->fd);
-    }
+    if (atomic_load_explicit(&io->source.worker, memory_order_relaxed) != here)
+        error = lt_reactor_move(&io->source, LT_SOURCE_IO, io->fd);
     lt_unlock(&io->lock);
     /* No event comes any more: all waiting parties try again, and find the error. */
     if (error)

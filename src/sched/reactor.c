@@ -324,6 +324,19 @@ void lt_reactor_remove(struct lt_source *source, int fd)
     errno = saved;
 }
 
+int lt_reactor_move(struct lt_source *source, enum lt_source_kind kind, int fd)
+{
+    /* Relaxed: no other party registers or removes the source meanwhile. */
+    struct lt_worker *before = atomic_load_explicit(&source->worker, memory_order_relaxed);
+    int saved = errno;
+    lt_reactor_remove(source, fd);
+    int error = lt_reactor_add(source, kind, fd);
+    if (error && before)
+        error = add(source, kind, fd, before);
+    errno = saved;
+    return error;
+}
+
 /* ---- events ---- */
 
 /* The worker is inside. It does not notify others of each party, as lt_ready would: a worker that

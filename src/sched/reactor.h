@@ -61,6 +61,11 @@ int lt_reactor_add(struct lt_source *source, enum lt_source_kind kind, int fd);
  * any more. Does nothing to a source that is not registered. */
 void lt_reactor_remove(struct lt_source *source, int fd);
 
+/* On a worker: registers a source with its reactor, and no longer with another worker's. If the
+ * system has nothing for that, the source stays where it was. Returns 0; or an error as above, and
+ * then the source is not registered. */
+int lt_reactor_move(struct lt_source *source, enum lt_source_kind kind, int fd);
+
 /* Inside some worker: reports the events of a worker's descriptors, without waiting. Returns
  * whether there were any. */
 bool lt_reactor_look(struct lt_worker *worker);
