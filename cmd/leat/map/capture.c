@@ -1,5 +1,6 @@
 /* capture.c: a job while its program runs: its output, its input, and its time limit. */
 #include "map/job.h"
+#include "shared/shortage.h"
 
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -39,12 +40,13 @@ static void read_some(struct capture *c, enum stream stream, size_t most)
         int64_t before = leat_now();
         output_take(c->job, stream, c->buffer, (size_t)n);
         c->job->paused += leat_now() - before;
-    } else if (n != -EAGAIN) {
+    } else if (n != -EAGAIN && !shortage_of_watches((int)n)) {
         c->from[stream] = NULL;
     }
 }
 
-/* An error means that the program wants no more input. */
+/* An error means that the program wants no more input; but leat_attend looks after a pipe that the
+ * system cannot watch. */
 static void write_some(struct capture *c)
 {
     const struct input *input = &c->job->input;
@@ -52,7 +54,8 @@ static void write_some(struct capture *c)
         leat_write_until(c->to, input->block + c->sent, input->block_size - c->sent, LEAT_NOW);
     if (n > 0)
         c->sent += (size_t)n;
-    if (c->sent == input->block_size || (n < 0 && n != -EAGAIN)) {
+    bool refused = n < 0 && n != -EAGAIN && !shortage_of_watches((int)n);
+    if (c->sent == input->block_size || refused) {
         leat_io_close(c->to);
         c->to = NULL;
     }

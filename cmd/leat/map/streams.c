@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "map/streams.h"
 
+#include "shared/shortage.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -71,18 +73,26 @@ int streams_open(struct streams *s, const struct plan *p, leat_scope *scope)
 
 /* ---- writing, with the lock held ---- */
 
+/* If the system cannot watch the stream, the caller tries again a moment later. */
 static int wait_to_write(struct streams *s, enum stream to)
 {
     leat_case cases[] = { LEAT_RECV(s->abandoned, NULL), LEAT_WRITABLE(s->io[to]) };
-    int got = leat_select_ordered(cases, 2, LEAT_NEVER);
-    return got == 1 ? 0 : -ECANCELED;
+    int got = leat_select_ordered(cases, 2, cases[1].ch ? LEAT_NEVER : leat_after(10 * LEAT_MS));
+    return got == 1 || got == -ETIMEDOUT ? 0 : -ECANCELED;
+}
+
+/* A file can always be watched: there the same error is the file's. */
+static bool has_to_wait(struct streams *s, enum stream to, int64_t wrote)
+{
+    return wrote == -EAGAIN ||
+           (wrote < 0 && shortage_of_watches((int)wrote) && !leat_io_writable(s->io[to]));
 }
 
 static void put(struct streams *s, enum stream to, const char *bytes, size_t n)
 {
     while (n > 0 && !streams_error(s, to)) {
         int64_t wrote = leat_write_until(s->io[to], bytes, n, LEAT_NOW);
-        if (wrote == -EAGAIN)
+        if (has_to_wait(s, to, wrote))
             wrote = wait_to_write(s, to);
         if (wrote < 0) {
             set_error(s, to, (int)wrote);

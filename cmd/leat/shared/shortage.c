@@ -11,6 +11,11 @@ bool shortage_is(int error)
     return error == -EAGAIN || error == -ENOMEM || error == -EMFILE || error == -ENFILE;
 }
 
+bool shortage_of_watches(int error)
+{
+    return error == -ENOSPC || error == -ENOMEM || error == -EMFILE || error == -ENFILE;
+}
+
 bool shortage_wait(leat_mutex *turn, struct patience *patience, bool alone, leat_chan *ends)
 {
     if (!patience->has_turn) {

@@ -14,6 +14,10 @@
 /* Whether the error says that the system lacks something which jobs give back when they end. */
 bool shortage_is(int error);
 
+/* Whether the error of a pipe or a terminal says that the system cannot watch one more descriptor.
+ * Then its user looks at it now and then. */
+bool shortage_of_watches(int error);
+
 /* How long one job waits; zeroed at first. */
 struct patience {
     bool has_turn;

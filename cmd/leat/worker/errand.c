@@ -14,6 +14,8 @@
 
 enum { STREAMS = 2, ROOM_FOR_END = 1024 };
 
+static const int64_t moment = 10 * LEAT_MS;
+
 struct errand {
     struct taker *taker;
     struct order order;
@@ -105,7 +107,13 @@ static void end_program(struct errand *e, unsigned flag)
     leat_process_end(e->process, SIGTERM);
 }
 
-/* An error means that the program wants no more input. */
+/* Whether the call on a pipe is to be made again later. */
+static bool waits(int64_t n)
+{
+    return n == -EAGAIN || shortage_of_watches((int)n);
+}
+
+/* Another error means that the program wants no more input. */
 static void write_some(struct errand *e)
 {
     const struct text *input = &e->order.input;
@@ -114,7 +122,7 @@ static void write_some(struct errand *e)
         n = leat_write_until(e->to, input->bytes + e->written, input->len - e->written, LEAT_NOW);
     if (n > 0)
         e->written += (size_t)n;
-    if (e->written == input->len || (n < 0 && n != -EAGAIN)) {
+    if (e->written == input->len || (n < 0 && !waits(n))) {
         leat_io_close(e->to);
         e->to = NULL;
     }
@@ -123,7 +131,7 @@ static void write_some(struct errand *e)
 static void read_some(struct errand *e, int stream, size_t most)
 {
     int64_t n = leat_read_until(e->from[stream], e->buffer, most, LEAT_NOW);
-    if (n == -EAGAIN)
+    if (waits(n))
         return;
     if (n <= 0) {
         e->from[stream] = NULL;
@@ -150,23 +158,41 @@ static void drain(struct errand *e, int stream)
     }
 }
 
+/* Does what it can without a wait, for pipes that the system cannot watch. */
+static void look(struct errand *e)
+{
+    for (int i = 0; i < STREAMS; i++)
+        if (e->from[i])
+            read_some(e, i, FRAME_BODY_MOST);
+    if (e->to)
+        write_some(e);
+}
+
 /* Attends to the program until it has ended. 0; or -ECANCELED, and then the scope ends it. */
 static int attend(struct errand *e)
 {
-    int64_t end = e->order.limit && e->order.limit < INT64_MAX - e->begun
-                      ? e->begun + e->order.limit
-                      : LEAT_NEVER;
+    int64_t limit = e->order.limit && e->order.limit < INT64_MAX - e->begun
+                        ? e->begun + e->order.limit
+                        : LEAT_NEVER;
     for (;;) {
         leat_case cases[] = { LEAT_READABLE(e->from[0]), LEAT_READABLE(e->from[1]),
                               LEAT_WRITABLE(e->to), LEAT_RECV(leat_process_ended(e->process), NULL),
                               LEAT_RECV(e->taker->hurry, NULL) };
-        int got = leat_select(cases, 5, e->flags & FRAME_RAN_LATE ? LEAT_NEVER : end);
+        int64_t end = e->flags & FRAME_RAN_LATE ? LEAT_NEVER : limit, next = end;
+        if ((e->from[0] && !cases[0].ch) || (e->from[1] && !cases[1].ch) || (e->to && !cases[2].ch))
+            next = leat_after(moment);
+        int got = leat_select(cases, 5, next < end ? next : end);
         switch (got) {
         case 0:
         case 1: read_some(e, got, FRAME_BODY_MOST); break;
         case 2: write_some(e); break;
         case 3: return 0;
-        case -ETIMEDOUT: end_program(e, FRAME_RAN_LATE); break;
+        case -ETIMEDOUT:
+            if (leat_now() >= end)
+                end_program(e, FRAME_RAN_LATE);
+            else
+                look(e);
+            break;
         default: return -ECANCELED;
         }
     }
