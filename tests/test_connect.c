@@ -300,6 +300,36 @@ static int lack_of_descriptors_is_told(void *arg)
 }
 ON_WORKERS(lack_of_descriptors_is_told);
 
+static void is_not_called(leat_op *op, int status)
+{
+    (void)op;
+    CHECK_IS(1, status);
+}
+
+/* A socket takes the last descriptor, and a wait for it needs one more. */
+static int lack_for_a_wait_is_told(void *arg)
+{
+    (void)arg;
+    char text[LEAT_ADDRESS_TEXT];
+    leat_io *listener = listen_at("127.0.0.1:0", 1, text), *connection;
+    leat_op op = LEAT_OP(NULL, 0);
+    struct rlimit limit, few;
+    CHECK_IS(0, getrlimit(RLIMIT_NOFILE, &limit));
+    int last = dup(leat_io_fd(listener));
+    CHECK_IS(0, close(last));
+    few = (struct rlimit){ (rlim_t)last + 1, limit.rlim_max };
+    CHECK_IS(0, setrlimit(RLIMIT_NOFILE, &few));
+    int connected = leat_connect(NULL, text, &connection, LEAT_NEVER);
+    few.rlim_cur = 0;
+    CHECK_IS(0, setrlimit(RLIMIT_NOFILE, &few));
+    int awaited = leat_ready_then(&op, listener, LEAT_IN, is_not_called);
+    CHECK_IS(0, setrlimit(RLIMIT_NOFILE, &limit));
+    CHECK_IS(-EMFILE, connected);
+    CHECK_IS(-EMFILE, awaited);
+    return leat_io_unref(listener);
+}
+ON_WORKERS(lack_for_a_wait_is_told);
+
 static int equal_questions_are_shared(void *arg)
 {
     (void)arg;
@@ -408,6 +438,7 @@ int main(void)
         cmocka_unit_test(own_port_is_refused),
         TESTS_ON_WORKERS(system_resolves),
         TESTS_ON_WORKERS(lack_of_descriptors_is_told),
+        TESTS_ON_WORKERS(lack_for_a_wait_is_told),
         TESTS_ON_WORKERS(equal_questions_are_shared),
         TESTS_ON_WORKERS(questions_wait_for_threads),
         cmocka_unit_test(stop_waits_for_the_system),

@@ -174,6 +174,10 @@ int lt_io_drained(leat_io *io, enum lt_way way, uint32_t raises);
  * as leat_ready does, or a negative errno value. */
 int lt_io_settle(leat_io *io, unsigned events);
 
+/* As leat_io_readable and leat_io_writable: finds the channel. 0; or the error for which there is
+ * none. */
+int lt_io_find(leat_io *io, enum lt_way way, leat_chan **ch);
+
 /* Called before a wait: a task may have moved since it registered its descriptor. After some waits
  * on another worker the descriptor follows it, so that an event need not wake two workers. */
 void lt_io_follow_task(leat_io *io);

@@ -107,15 +107,22 @@ int leat_poll(int fd, unsigned events, int64_t deadline)
     return found;
 }
 
+int lt_io_find(leat_io *io, enum lt_way way, leat_chan **ch)
+{
+    *ch = lt_io_chan(io, LT_IN); /* if it is closed, as this reports */
+    if (!lt_io_enter(io))
+        return 0;
+    int found = lt_io_settle(io, way == LT_IN ? LEAT_IN : LEAT_OUT);
+    *ch = found < 0 ? NULL : lt_io_chan(io, way);
+    lt_io_leave(io);
+    return found < 0 ? found : 0;
+}
+
 static leat_chan *channel(leat_io *io, enum lt_way way)
 {
-    if (!io)
-        return NULL;
-    if (!lt_io_enter(io))
-        return lt_io_chan(io, LT_IN); /* closed, as this reports */
-    int found = lt_io_settle(io, way == LT_IN ? LEAT_IN : LEAT_OUT);
-    leat_chan *ch = found < 0 ? NULL : lt_io_chan(io, way);
-    lt_io_leave(io);
+    leat_chan *ch = NULL;
+    if (io)
+        lt_io_find(io, way, &ch);
     return ch;
 }
 

@@ -103,8 +103,9 @@ int leat_ready_then(leat_op *op, leat_io *io, unsigned event, leat_op_fn *fn)
 {
     if (!op || !io || (event != LEAT_IN && event != LEAT_OUT))
         return -EINVAL;
-    leat_chan *ch = event == LEAT_IN ? leat_io_readable(io) : leat_io_writable(io);
-    return ch ? leat_recv_then(op, ch, NULL, fn) : -ENOMEM;
+    leat_chan *ch;
+    int error = lt_io_find(io, way_of(event), &ch);
+    return error ? error : leat_recv_then(op, ch, NULL, fn);
 }
 
 int leat_block_answer(leat_block *b, int64_t status)

@@ -123,9 +123,10 @@ static void begin(struct race *race, const leat_address *to)
 static int wait_for_one(struct race *race, int64_t deadline)
 {
     for (int i = 0; i < race->runners; i++) {
-        leat_chan *ch = leat_io_writable(race->running[i]);
-        if (!ch)
-            return -ENOMEM;
+        leat_chan *ch;
+        int error = lt_io_find(race->running[i], LT_OUT, &ch);
+        if (error)
+            return error;
         race->cases[i] = (leat_case)LEAT_RECV(ch, NULL);
     }
     int i = leat_select(race->cases, (size_t)race->runners, deadline);
