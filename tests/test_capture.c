@@ -3,6 +3,24 @@
 #define _GNU_SOURCE
 #include "processes.h"
 
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+
+/* While this is set, the system watches no more descriptors. In place of the C library's
+ * epoll_ctl. */
+static _Atomic bool blind;
+
+int watch_or_refuse(int epoll, int what, int fd, struct epoll_event *event) __asm__("epoll_ctl");
+
+int watch_or_refuse(int epoll, int what, int fd, struct epoll_event *event)
+{
+    if (what == EPOLL_CTL_ADD && atomic_load(&blind)) {
+        errno = ENOSPC;
+        return -1;
+    }
+    return (int)syscall(SYS_epoll_ctl, epoll, what, fd, event);
+}
+
 /* ---- capturing ---- */
 
 static int keep_some(void *arg)
@@ -141,13 +159,41 @@ static int runs_many_at_a_time(void *arg)
 }
 ON_WORKERS(runs_many_at_a_time);
 
+/* It looks at the pipes now and then. The second program leaves one behind that writes later. */
+static int capture_blindly(void *arg)
+{
+    (void)arg;
+    leat_captured captured;
+    const leat_spawn_options options = { .flags = LEAT_NO_GROUP };
+    CHECK_IS(0, leat_capture(SHELL("echo abc; head -c 300000 /dev/zero >&2"), NULL, &captured,
+                             SIZE_MAX, LEAT_NEVER));
+    CHECK(strcmp(captured.out, "abc\n") == 0);
+    CHECK_IS(300000, captured.err_size);
+    CHECK_IS(0, leat_captured_free(&captured));
+    CHECK_IS(0, leat_capture(SHELL("(sleep 0.05; echo late) & echo early"), &options, &captured,
+                             SIZE_MAX, LEAT_NEVER));
+    CHECK(strcmp(captured.out, "early\nlate\n") == 0);
+    return leat_captured_free(&captured);
+}
+
+static int captures_without_watches(void *arg)
+{
+    (void)arg;
+    run_one(NULL); /* the reactor's own descriptors */
+    atomic_store(&blind, true);
+    on_task_and_thread(capture_blindly);
+    atomic_store(&blind, false);
+    CHECK(!has_children());
+    return 0;
+}
+ON_WORKERS(captures_without_watches);
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TESTS_ON_WORKERS(bounds_what_it_keeps),
-        TESTS_ON_WORKERS(ends_at_its_deadline),
-        TESTS_ON_WORKERS(lets_go_of_a_held_pipe),
-        TESTS_ON_WORKERS(runs_many_at_a_time),
+        TESTS_ON_WORKERS(bounds_what_it_keeps),     TESTS_ON_WORKERS(ends_at_its_deadline),
+        TESTS_ON_WORKERS(lets_go_of_a_held_pipe),   TESTS_ON_WORKERS(runs_many_at_a_time),
+        TESTS_ON_WORKERS(captures_without_watches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,8 @@
 
 enum { FIRST_BYTES = 4096, LAST_READS = 32 };
 
+static const int64_t look = 10 * LEAT_MS;
+
 struct stream {
     leat_io *io; /* NULL: it has ended, or there is none */
     char *bytes;
@@ -58,6 +60,12 @@ static int64_t read_some(struct capture *capture, struct stream *stream)
     return n;
 }
 
+/* Whether a read that found nothing says that the system cannot watch the pipe. */
+static bool is_unwatched(int error)
+{
+    return error == -ENOSPC || error == -EMFILE || error == -ENFILE;
+}
+
 /* Reads what is there, `times` at most: the writer may go on. */
 static int read_stream(struct capture *capture, struct stream *stream, int times)
 {
@@ -66,7 +74,17 @@ static int read_stream(struct capture *capture, struct stream *stream, int times
         n = read_some(capture, stream);
     if (n == 0)
         stream->io = NULL;
-    return n < 0 && n != -EAGAIN ? (int)n : 0;
+    return n < 0 && n != -EAGAIN && !is_unwatched((int)n) ? (int)n : 0;
+}
+
+enum { OUT, ERR, ENDED, LOOKED };
+
+/* Until the process has ended. */
+static int await_process(struct capture *capture, int64_t until)
+{
+    unsigned pipes = (capture->out.io ? LEAT_PIPE_OUT : 0) | (capture->err.io ? LEAT_PIPE_ERR : 0);
+    int found = leat_attend(capture->process, pipes, until);
+    return found <= 0 ? found ? found : ENDED : found & LEAT_PIPE_OUT ? OUT : ERR;
 }
 
 /* False: the system cannot watch the pipe. */
@@ -76,21 +94,16 @@ static bool await_stream(leat_case *one, const struct stream *stream)
     return one->ch || !stream->io;
 }
 
-enum { OUT, ERR, ENDED };
-
-/* `ended` is NULL after the end of the process. */
-static int await(struct capture *capture, leat_chan *ended, int64_t until)
+/* Afterwards. If the system cannot watch one of the pipes, this lets the caller look now and
+ * then. */
+static int await_rest(const struct capture *capture, int64_t until)
 {
-    if (ended && lt_process_is_mine(capture->process)) {
-        unsigned pipes =
-            (capture->out.io ? LEAT_PIPE_OUT : 0) | (capture->err.io ? LEAT_PIPE_ERR : 0);
-        int found = leat_attend(capture->process, pipes, until);
-        return found <= 0 ? found ? found : ENDED : found & LEAT_PIPE_OUT ? OUT : ERR;
-    }
-    leat_case cases[] = { [ENDED] = LEAT_RECV(ended, NULL) };
-    if (!await_stream(&cases[OUT], &capture->out) || !await_stream(&cases[ERR], &capture->err))
-        return -ENOMEM;
-    return leat_select(cases, 3, until);
+    leat_case cases[2];
+    bool out = await_stream(&cases[OUT], &capture->out),
+         err = await_stream(&cases[ERR], &capture->err);
+    int64_t next = out && err ? LEAT_NEVER : leat_after(look);
+    int found = leat_select(cases, 2, next < until ? next : until);
+    return found == -ETIMEDOUT && next < until ? LOOKED : found;
 }
 
 /* Reads up to `times` times from each stream that `found` names. */
@@ -105,15 +118,15 @@ static int read_streams(struct capture *capture, int found, int times)
 static int collect(struct capture *capture)
 {
     int64_t until = LEAT_NEVER;
-    leat_chan *ended = leat_process_ended(capture->process);
+    bool ended = false;
     while ((capture->out.io || capture->err.io) && (until == LEAT_NEVER || leat_now() < until)) {
-        int found = await(capture, ended, until);
+        int found = ended ? await_rest(capture, until) : await_process(capture, until);
         if (found == -ETIMEDOUT)
             continue;
         if (found < 0)
             return found;
         if (found == ENDED) {
-            ended = NULL;
+            ended = true;
             until = leat_after(capture->process->grace);
         }
         int error = read_streams(capture, found, found == ENDED ? LAST_READS : 1);
