@@ -130,6 +130,50 @@ static int keeps_the_items_of_a_paused_input(void *arg)
 }
 ON_WORKERS(keeps_the_items_of_a_paused_input);
 
+static _Atomic int dropped;
+
+static void drop(void *item)
+{
+    (void)item;
+    atomic_fetch_add(&dropped, 1);
+}
+
+/* Makes a channel without a scope that holds an item from the start. */
+static leat_chan *holding_one(void)
+{
+    leat_chan *ch = leat_chan_open(
+        NULL, &(leat_chan_spec){ .item_size = sizeof(int), .capacity = 1, .drop = drop });
+    CHECK_IS(0, leat_send(ch, &(int){ 1 }));
+    return ch;
+}
+
+/* Closed taps leave when others come, even if the mult gets no item: it gives their references
+ * back. A tap that stays hides none of them. */
+static int lets_go_of_closed_taps(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_chan_spec spec = { .item_size = sizeof(int), .drop = drop };
+    leat_chan *in = leat_chan_open(s, &spec), *stays = leat_chan_open(s, &spec);
+    leat_mult *m = leat_mult_open(s, in, NULL);
+    dropped = 0;
+    CHECK_IS(0, leat_tap(m, stays, 0, LEAT_ENDS_CLOSED));
+    for (int i = 0; i < 20; i++) {
+        leat_chan *ch = holding_one();
+        CHECK_IS(0, leat_tap(m, ch, 0, LEAT_ENDS_CLOSED));
+        CHECK_IS(0, leat_close(ch));
+        CHECK_IS(0, leat_chan_unref(ch));
+        CHECK(i - dropped < 3);
+    }
+    CHECK_IS(0, leat_send(in, &(int){ 2 }));
+    expect(stays, 2);
+    CHECK_IS(0, leat_close(in));
+    CHECK_IS(0, leat_scope_close(s));
+    CHECK_IS(20, dropped);
+    return 0;
+}
+ON_WORKERS(lets_go_of_closed_taps);
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -137,6 +181,7 @@ int main(void)
         TESTS_ON_WORKERS(holds_the_inputs_of_a_mix),
         TESTS_ON_WORKERS(removes_closed_inputs_that_are_paused),
         TESTS_ON_WORKERS(keeps_the_items_of_a_paused_input),
+        TESTS_ON_WORKERS(lets_go_of_closed_taps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,4 +96,7 @@ static inline size_t lt_flow_aligned(size_t bytes)
 /* Whether a mult has taps, at some moment during the call. */
 bool lt_mult_is_tapped(leat_mult *mult);
 
+/* Removes some of the taps whose channels are closed. */
+void lt_mult_untap_closed(leat_mult *mult);
+
 #endif

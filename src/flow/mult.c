@@ -253,10 +253,38 @@ leat_mult *leat_mult_open(leat_scope *scope, leat_chan *in, leat_share_fn *share
     return m;
 }
 
+/* Removes the tap of a channel, or with NULL the oldest tap. With `if_closed`, a tap whose channel is
+ * open stays, and counts as the newest from then on. False: there is none to remove. */
+static bool remove_tap(leat_mult *m, const leat_chan *ch, bool if_closed)
+{
+    lt_lock(&m->lock);
+    struct tap *tap = ch ? find(m, ch) : first(m);
+    if (tap && if_closed && !leat_chan_closed(tap->ch)) {
+        lt_list_remove(&tap->node);
+        lt_list_append(&m->taps, &tap->node);
+        tap = NULL;
+    }
+    bool takes_back = tap && unlist(tap) && tap->busy && tap->begun;
+    lt_unlock(&m->lock);
+    if (takes_back)
+        withdraw(tap);
+    if (tap)
+        release_tap(tap);
+    return tap;
+}
+
+/* A tap whose channel is closed leaves when it gets an item. If no item comes, it leaves here. */
+void lt_mult_untap_closed(leat_mult *m)
+{
+    for (unsigned i = 0; i < 2; i++) /* each new tap adds one: so closed taps do not add up */
+        remove_tap(m, NULL, true);
+}
+
 int leat_tap(leat_mult *m, leat_chan *ch, unsigned flags, leat_ending ending)
 {
     if (!m || !lt_flow_fits(m->flow.in, ch) || flags > LEAT_TAP_LOSSY || ending > LEAT_ENDS_OPEN)
         return -EINVAL;
+    lt_mult_untap_closed(m);
     struct tap *tap = lt_alloc(sizeof *tap);
     if (!tap)
         return -ENOMEM;
@@ -282,32 +310,18 @@ int leat_tap(leat_mult *m, leat_chan *ch, unsigned flags, leat_ending ending)
     return 0;
 }
 
-/* Removes the tap of a channel, or with NULL the oldest tap. False: there is none. */
-static bool remove_tap(leat_mult *m, const leat_chan *ch)
-{
-    lt_lock(&m->lock);
-    struct tap *tap = ch ? find(m, ch) : first(m);
-    bool takes_back = tap && unlist(tap) && tap->busy && tap->begun;
-    lt_unlock(&m->lock);
-    if (takes_back)
-        withdraw(tap);
-    if (tap)
-        release_tap(tap);
-    return tap;
-}
-
 int leat_untap(leat_mult *m, leat_chan *ch)
 {
     if (!m || !ch)
         return -EINVAL;
-    return remove_tap(m, ch) ? 0 : -ENOENT;
+    return remove_tap(m, ch, false) ? 0 : -ENOENT;
 }
 
 int leat_untap_all(leat_mult *m)
 {
     if (!m)
         return -EINVAL;
-    while (remove_tap(m, NULL))
+    while (remove_tap(m, NULL, false))
         continue;
     return 0;
 }
