@@ -264,6 +264,14 @@ what='the output is full'
 "$leat" sum --update=$list f >/dev/full 2>"$out/got"
 is "$what: status" 1 $?
 untouched
+what='the list is longer than a file may be'
+mkdir many
+touch many/{1..40}
+(ulimit -f 1 && exec "$leat" sum --update=$list many) >"$out/got" 2>"$out/got.err"
+is "$what: status" 1 $?
+is "$what: messages" "leat sum: $list: cannot be written: File too large" "$(cat "$out/got.err")"
+untouched
+rm -r many
 rm f/1
 update --fail-fast 1 --fail-fast f
 untouched

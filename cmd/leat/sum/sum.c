@@ -252,6 +252,10 @@ int sum_main(const struct persona *persona, int argc, char **argv)
         /* A closed pipe ends the program by SIGPIPE, as usual, but only after the cache has been
          * written. */
         bool pipes_end_it = signal(SIGPIPE, SIG_IGN) != SIG_IGN;
+        /* A file that grows too large is an error of the write, as a full disk is: so a file that
+         * would replace a list or the cache is removed. */
+        if (!persona->classic)
+            signal(SIGXFSZ, SIG_IGN);
         status = load_and_run(&o, pipes_end_it, &fatal);
         algorithms_unload();
     } else {
