@@ -23,6 +23,13 @@ mkfifo fifo
 says 'a log that is a FIFO' 2 'fifo: --log needs a file' --log=fifo echo ::: a
 says 'not even a line' 2 'not a log' --log=notes --resume echo ::: a
 
+# A line that is written only in part has a reason, too.
+for size in 50 100; do
+    prlimit --fsize=$size "$leat" map --log=short.$size echo ::: a >"$out/got" 2>"$out/said"
+    is "a log of $size bytes: status" 2 $?
+    is "a log of $size bytes" "leat map: short.$size: File too large" "$(cat "$out/said")"
+done
+
 # A line for which memory runs out is no half line: the log stays as it is.
 if [ -z "${SLOW_BUILD-}" ]; then
     map --log=whole echo ::: a b >/dev/null

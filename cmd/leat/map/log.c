@@ -136,6 +136,19 @@ static int read_old(struct log *l, const struct plan *p, off_t size)
     return wrong;
 }
 
+/* A short write has no reason: writing the rest tells it. */
+static int write_all(int fd, const char *text, size_t len)
+{
+    while (len > 0) {
+        ssize_t wrote = write(fd, text, len);
+        if (wrote <= 0)
+            return wrote ? -errno : -ENOSPC;
+        text += wrote;
+        len -= (size_t)wrote;
+    }
+    return 0;
+}
+
 int log_open(struct log *l, const struct plan *p)
 {
     *l = (struct log){ .fd = -1 };
@@ -150,9 +163,8 @@ int log_open(struct log *l, const struct plan *p)
     if (size > 0)
         return p->resume ? read_old(l, p, size)
                          : refuse(p->log, "the log is not empty; --resume goes on with it");
-    return write(l->fd, header, sizeof header - 1) == sizeof header - 1
-               ? 0
-               : refuse(p->log, strerror(errno));
+    int error = write_all(l->fd, header, sizeof header - 1);
+    return error ? refuse(p->log, strerror(-error)) : 0;
 }
 
 void log_close(struct log *l)
@@ -171,7 +183,7 @@ int log_write(struct log *l, const struct log_line *line)
                        line->code, line->signal, line->command);
     if (len < 0)
         return -ENOMEM;
-    ssize_t wrote = write(l->fd, text, (size_t)len);
+    int error = write_all(l->fd, text, (size_t)len);
     free(text);
-    return wrote == len ? 0 : wrote < 0 ? -errno : -ENOSPC;
+    return error;
 }
