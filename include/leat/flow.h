@@ -192,8 +192,8 @@ LEAT_API leat_pub *leat_pub_open(leat_scope *scope, leat_chan *in, const leat_pu
 
 /* Subscribe a channel to a topic, and end a subscription: like leat_tap and leat_untap. The first
  * subscriber of a topic makes its buffer and mult, or takes over those of a topic that has no
- * subscribers any more. So a party that subscribes must belong to the scope, or keep it open in
- * another way.
+ * subscribers any more, or only closed ones. So a party that subscribes must belong to the scope,
+ * or keep it open in another way.
  * leat_sub returns 0, -EINVAL, -ENOMEM.
  * leat_unsub returns 0; -ENOENT when the channel does not subscribe to the topic; -EINVAL. */
 LEAT_API int leat_sub(leat_pub *pub, uint64_t topic, leat_chan *ch, unsigned flags,

@@ -31,7 +31,9 @@
  *     (if `out` has a capacity, for the result that many later), or when a window of items after it
  *     have failed and were dropped. The near end reports this to the engine after an eighth of the
  *     window, or 20 ms. So a few results may come twice: leat_outcome's index shows which. Of two
- *     near ends with the same run, the one that was opened first ends with -ESTALE.
+ *     near ends with the same run, the one that was opened first ends with -ESTALE. The output of a
+ *     remote stage is not the same inputs again, since it does not begin anew: if it goes straight
+ *     into a second one, that stage skips results that it has never seen, and loses them.
  *  4. A far end that is killed loses nothing: when its lease has ended, others get its items. A far
  *     end that ends by itself gives them back at once.
  *  5. An engine that is killed and restarted loses nothing if it writes to its disk before it

@@ -213,10 +213,11 @@ enum { LEAT_ADDRESS_TEXT = 128 };
 
 /* Finds the addresses of `host`, a name or a number as in "example.org" or "::1", with the port of
  * `service`, a name or a number as in "http" or "80". Writes up to `n` of them, 1 or more, to
- * `addresses`, best first; it finds 32 at most. Numbers are converted at once. For names, a thread
- * of leat_blocking asks the system (getaddrinfo), at most 32 at a time. Callers that ask for the
- * same name and service at the same time share one lookup. A caller whose deadline passes, or whose
- * scope is cancelled, returns at once; but leat_stop waits until the system has answered.
+ * `addresses`, best first; it finds 32 at most. Numbers are converted at once, also in a cancelled
+ * scope. For names, a thread of leat_blocking asks the system (getaddrinfo), at most 32 at a time.
+ * Callers that ask for the same name and service at the same time share one lookup. A caller whose
+ * deadline passes, or whose scope is cancelled, returns at once; but leat_stop waits until the
+ * system has answered.
  * Returns how many addresses were written; -ENOENT when the name or the service does not exist, or
  * has no address; -EHOSTDOWN when the name servers do not answer now; -EPROTO when they answer with
  * a failure; -EMFILE, -ENFILE when there are no more descriptors; or an error, see the top: -EAGAIN
