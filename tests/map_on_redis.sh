@@ -106,6 +106,13 @@ gives 'a long name' 0 'echo 1' --on="redis://h/$name" --dry-run echo ::: 1
 says 'a name that is too long' 2 'of up to 124 letters' --on="redis://h/${name}0" echo ::: 1
 says 'nobody there' 2 'no machine is left' --on=redis+unix:/none/q echo ::: 1
 is 'a worker with nobody there' 2 "$("$leat" worker redis+unix:/none/q 2>/dev/null; echo $?)"
+# Where no name server answers, the reason is another one.
+unknown='redis://none.invalid/q: (this host is not known|Host is down)$'
+map --on=redis://none.invalid/q echo ::: 1 2>&1 | grep -qE "$unknown" || fail 'an unknown host'
+"$leat" worker redis://none.invalid/q 2>&1 | grep -qE "$unknown" ||
+    fail 'a worker with an unknown host'
+wanted="leat worker: invalid argument '1ms' for '--lease': it takes a time of 100ms or more"
+is 'a short lease' "$wanted" "$("$leat" worker --lease=1ms redis://h/q 2>&1 | head -n 1)"
 # an engine that may lose jobs
 cli config set appendonly no >/dev/null
 says 'an engine that forgets' 2 'a restart would lose everything' --on="$queue" echo ::: 1

@@ -230,7 +230,7 @@ void queue_serve(struct host *host, unsigned wanted)
     }
     if (error && !leat_chan_closed(host->run->killing))
         streams_say(&host->run->streams, "%s: %s%s", host->machine->name,
-                    host->ready ? "lost: " : "", strerror(-error));
+                    host->ready ? "lost: " : "", queue_error(&host->machine->queue, error));
     if (scope)
         leat_scope_close(scope);
 }

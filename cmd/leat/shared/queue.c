@@ -2,6 +2,7 @@
 #include "shared/queue.h"
 #include "shared/hiredis.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,4 +56,10 @@ void queue_free(struct queue *q)
 {
     free(q->engine);
     q->engine = NULL;
+}
+
+const char *queue_error(const struct queue *q, int error)
+{
+    bool has_host = strncmp(q->engine, UNIX, strlen(UNIX)) != 0;
+    return error == -ENOENT && has_host ? "this host is not known" : strerror(-error);
 }

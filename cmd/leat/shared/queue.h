@@ -35,4 +35,7 @@ bool queue_is_meant(const char *text);
 const char *queue_read(struct queue *q, const char *text);
 void queue_free(struct queue *q);
 
+/* Says why the engine cannot be used. */
+const char *queue_error(const struct queue *q, int error);
+
 #endif

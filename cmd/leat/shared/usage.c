@@ -90,8 +90,11 @@ static bool read_duration(const char *text, int64_t *to)
 int usage_duration(const char *program, int status, const char *option, const char *argument,
                    int64_t least, int64_t *to)
 {
-    if (read_duration(argument, to) && *to >= least)
+    if (!read_duration(argument, to))
+        return usage_argument(program, status, option, argument,
+                              "a time, such as 500ms, 30s, 2m or 1h");
+    if (*to >= least)
         return 0;
-    return usage_argument(program, status, option, argument,
-                          "a time, such as 500ms, 30s, 2m or 1h");
+    return usage_argument(program, status, option, argument, "a time of %lldms or more",
+                          (long long)(least / 1000000));
 }

@@ -77,7 +77,9 @@ static int work(void *arg)
         error = serve(taker, link);
     if (scope)
         leat_scope_close(scope);
-    return error ? worker_complain(taker->address, error) : 0;
+    if (error)
+        fprintf(stderr, "leat worker: %s: %s\n", taker->address, queue_error(&taker->queue, error));
+    return error ? WORKER_TROUBLE : 0;
 }
 
 int taker_run(struct taker *taker)
