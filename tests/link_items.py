@@ -104,7 +104,7 @@ def stopped(case):
     first = case.far(lease=500, places=2)
     case.wait_for_starts(2)
     os.kill(first.pid, signal.SIGSTOP)
-    second = case.far(lease=500, places=2)
+    second = case.far(lease=2000, places=2)
     case.wait_for_starts(4)
     os.kill(first.pid, signal.SIGCONT)
     wait_for("the first learns of that", lambda: sum(
