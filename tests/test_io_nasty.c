@@ -351,10 +351,9 @@ static unsigned allowed_descriptors(void)
     return limit.rlim_max > WANTED + 100 ? WANTED : (unsigned)limit.rlim_max - 100;
 }
 
-static int cancels_many_idle_descriptors(void *arg)
+/* Returns the processor time that the cancel took. */
+static int64_t cancel_idle_descriptors(unsigned n)
 {
-    (void)arg;
-    unsigned n = allowed_descriptors();
     struct io_party *parties = calloc(n, sizeof *parties);
     leat_scope *scope = leat_scope_open(LEAT_NEVER), *inner = leat_scope_open(LEAT_NEVER);
     for (unsigned i = 0; i < n; i++) {
@@ -376,9 +375,6 @@ static int cancels_many_idle_descriptors(void *arg)
         io_party_check(&parties[i]);
         CHECK_IS(-ECANCELED, parties[i].result);
     }
-    /* Some 5 us for each; if the time grew with the square, it would be seconds. */
-    if (SCALE == 1)
-        CHECK(took < 500 * LEAT_MS);
     /* All of them work on. */
     for (unsigned i = 0; i < n; i += 97) {
         uint64_t one = 1;
@@ -387,6 +383,20 @@ static int cancels_many_idle_descriptors(void *arg)
     }
     CHECK_IS(0, leat_scope_close(scope));
     free(parties);
+    return took;
+}
+
+/* Some 5 us for each; if the time grew with the square, it would be seconds. A virtual machine also
+ * counts time that its host takes away: one success is enough. */
+static int cancels_many_idle_descriptors(void *arg)
+{
+    enum { TRIES = 10 };
+    (void)arg;
+    unsigned n = allowed_descriptors();
+    bool quick = false;
+    for (int i = 0; i < TRIES && !quick; i++)
+        quick = cancel_idle_descriptors(n) < 500 * LEAT_MS || SCALE > 1;
+    CHECK(quick);
     return 0;
 }
 ON_WORKERS(cancels_many_idle_descriptors);
