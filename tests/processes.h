@@ -4,6 +4,8 @@
 
 #include "support.h"
 
+#include "sched/runtime.h"
+
 #include <dirent.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -57,9 +59,15 @@ static inline bool has_children(void)
     return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
+/* Besides those that a worker opens when it first needs them. */
 static inline int open_descriptors(void)
 {
     int n = 0;
+    for (unsigned i = 0; i < leat_workers(); i++) {
+        const struct lt_reactor *reactor = &lt_runtime.workers[i]->reactor;
+        n -= lt_reactor_is_open(reactor) + reactor->has_bell +
+             lt_uring_is(&reactor->ring, LT_URING_OPEN);
+    }
     DIR *folder = opendir("/proc/self/fd");
     while (readdir(folder))
         n++;
