@@ -276,6 +276,30 @@ static void send_garbage(uint64_t *chance)
     }
 }
 
+/* A client at the socket, or if `in` is not NULL there, that asks for a trace of a minute. */
+static int ask_for_trace(const struct sockaddr_in *in)
+{
+    int fd = in ? socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0) : client();
+    if (in)
+        CHECK_IS(0, connect(fd, (const struct sockaddr *)in, sizeof *in));
+    say(fd, "GET /trace?seconds=60 HTTP/1.1\r\n\r\n");
+    return fd;
+}
+
+/* The same, when it records. */
+static int record(const struct sockaddr_in *in)
+{
+    int fd = ask_for_trace(in);
+    while (ask("/trace?seconds=0.001") == 200) {
+        if (poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, 0) == 0)
+            continue;
+        close(fd); /* it came while the other trace was recorded, and was refused */
+        fd = ask_for_trace(in);
+    }
+    CHECK(strncmp(answer, "HTTP/1.1 409 ", 13) == 0);
+    return fd;
+}
+
 static int hostile(void *unused)
 {
     static char long_line[10000];
@@ -301,19 +325,11 @@ static int hostile(void *unused)
         close(silent[i]);
     CHECK_IS(200, ask("/json"));
     /* One that records a trace, and goes: the next one records at once. */
-    fd = client();
-    say(fd, "GET /trace?seconds=60 HTTP/1.1\r\n\r\n");
-    while (ask("/trace?seconds=0.001") == 200)
-        ;
-    CHECK(strncmp(answer, "HTTP/1.1 409 ", 13) == 0);
-    close(fd);
+    close(record(NULL));
     while (ask("/trace?seconds=0.001") != 200)
         CHECK(strncmp(answer, "HTTP/1.1 409 ", 13) == 0);
     /* One that is still recording at the end. */
-    fd = client();
-    say(fd, "GET /trace?seconds=60 HTTP/1.1\r\n\r\n");
-    while (ask("/trace?seconds=0.001") == 200)
-        ;
+    fd = record(NULL);
     CHECK_IS(0, leat_scope_close(s));
     CHECK_IS(0, hear(fd));
     return 0;
@@ -337,14 +353,6 @@ static int free_port(void)
     return ntohs(in.sin_port);
 }
 
-static int record_over_tcp(const struct sockaddr_in *in)
-{
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    CHECK_IS(0, connect(fd, (const struct sockaddr *)in, sizeof *in));
-    say(fd, "GET /trace?seconds=60 HTTP/1.1\r\n\r\n");
-    return fd;
-}
-
 static int gone(void *unused)
 {
     (void)unused;
@@ -356,14 +364,7 @@ static int gone(void *unused)
     snprintf(tcp, sizeof tcp, "127.0.0.1:%d", port);
     CHECK_IS(0, leat_look(s, tcp, NULL));
     CHECK_IS(0, leat_look(s, address, NULL));
-    int fd = record_over_tcp(&in);
-    while (ask("/trace?seconds=0.001") == 200) {
-        if (poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, 0) == 0)
-            continue;
-        close(fd); /* it came while the other trace was recorded, and was refused */
-        fd = record_over_tcp(&in);
-    }
-    CHECK(strncmp(answer, "HTTP/1.1 409 ", 13) == 0);
+    int fd = record(&in);
     int64_t begun = leat_now();
     close(fd);
     while (ask("/trace?seconds=0.001") != 200)
