@@ -189,6 +189,46 @@ static void test_start_again(void **state)
     on_workers(start_again);
 }
 
+/* ---- a far end that is cancelled while its item runs ---- */
+
+struct last {
+    leat_scope *scope; /* around the far end */
+    _Atomic int begun;
+};
+
+static int cancel_and_end(void *arg, const leat_far_item *item, leat_bytes *result)
+{
+    struct last *last = arg;
+    atomic_fetch_add(&last->begun, 1);
+    leat_scope_cancel(last->scope);
+    return same(NULL, item, result);
+}
+
+/* It begins no other item. (It might, if it slept when the first one ended.) */
+static int last_item(void *arg)
+{
+    (void)arg;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    leat_link *link = open_link(scope, 24 * 3600 * LEAT_S);
+    leat_remote_spec spec = spec_of(link, "last");
+    leat_chan *out = leat_remote(scope, some_items(scope), &spec);
+    WAIT_UNTIL(field("last", "published") == ITEMS);
+    struct last last = { leat_scope_open(LEAT_NEVER), 0 };
+    leat_serve_stage_spec serve = { .stage = "s", .n = 1, .run = cancel_and_end, .arg = &last };
+    CHECK_IS(-ECANCELED, leat_serve_stage(link, &serve));
+    CHECK_IS(0, leat_scope_close(last.scope));
+    CHECK_IS(1, last.begun);
+    receive(out);
+    cancel_and_close(scope);
+    return 0;
+}
+
+static void test_last_item(void **state)
+{
+    (void)state;
+    on_workers(last_item);
+}
+
 /* ---- a far end that may not listen ---- */
 
 static int may_not_listen(void *arg)
@@ -452,7 +492,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_user_alone),        cmocka_unit_test(test_reports_status),
         cmocka_unit_test(test_large_result),      cmocka_unit_test(test_removed),
         cmocka_unit_test(test_small_stack),       cmocka_unit_test(test_shared_output),
-        cmocka_unit_test(test_closed_while_away),
+        cmocka_unit_test(test_closed_while_away), cmocka_unit_test(test_last_item),
     };
     return RUN_WITH_ENGINE(tests, argc, argv);
 }

@@ -79,12 +79,23 @@ static int start_listening(struct lk_far *far)
     return error;
 }
 
+static void begin_to_stop(struct lk_far *far)
+{
+    int64_t grace = far->spec.grace;
+    far->stopping = true;
+    far->stop_at = grace == LEAT_NEVER ? LEAT_NEVER : leat_after(grace);
+}
+
+/* Asks whether it was cancelled before it takes anything: what ends or comes may have woken it
+ * first. */
 static void collect(struct lk_far *far)
 {
     struct lk_item *item;
     struct lk_news news;
     while (leat_try_recv(far->ended, &item) == 0)
         take_back(far, item);
+    if (!far->stopping && leat_cancelled(far->around))
+        begin_to_stop(far);
     while (leat_try_recv(far->bell, &news) == 0)
         take_news(far, &news);
     start_listening(far);
@@ -95,13 +106,6 @@ static void lose_all(struct lk_far *far)
     for (struct lk_run *run = far->runs; run; run = run->next)
         for (struct lk_item *item = run->held; item; item = item->next)
             lk_item_lose(item);
-}
-
-static void begin_to_stop(struct lk_far *far)
-{
-    int64_t grace = far->spec.grace;
-    far->stopping = true;
-    far->stop_at = grace == LEAT_NEVER ? LEAT_NEVER : leat_after(grace);
 }
 
 static int64_t earlier(int64_t a, int64_t b)
@@ -119,15 +123,15 @@ static void wait(struct lk_far *far)
         until = earlier(until, far->renew_at);
     if (far->free && !far->stopping)
         until = earlier(until, far->look_at);
-    leat_case cases[] = { LEAT_RECV(far->ended, &item), LEAT_RECV(far->bell, &news),
-                          LEAT_RECV(far->stopping ? NULL : far->stop, NULL) };
+    leat_case cases[] = { LEAT_RECV(far->stopping ? NULL : far->stop, NULL),
+                          LEAT_RECV(far->ended, &item), LEAT_RECV(far->bell, &news) };
     int i = leat_select_ordered(cases, 3, until);
     if (i == 0)
-        take_back(far, item);
-    else if (i == 1)
-        take_news(far, &news);
-    else if (i == 2)
         begin_to_stop(far);
+    else if (i == 1)
+        take_back(far, item);
+    else if (i == 2)
+        take_news(far, &news);
     if (far->stopping && leat_now() >= far->stop_at) {
         far->stop_at = LEAT_NEVER;
         lose_all(far);
@@ -208,8 +212,6 @@ static int loop(struct lk_far *far)
             error = come_back(far);
         else if (!error && !far->step_count)
             wait(far);
-        else if (!error && !far->stopping && leat_chan_closed(far->stop))
-            begin_to_stop(far);
     }
     return error;
 }
