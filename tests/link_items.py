@@ -143,7 +143,7 @@ def grace(case):
     near = case.near(n=1)
     near.feed(case.wait_here(3), 4)
     near.end_input()
-    far = case.far(grace="never", lease=100)
+    far = case.far(grace="never", lease=1500)
     case.wait_for_starts(1)
     far.process.terminate()
     score = case.engine.ask("ZSCORE", case.run.key("leases"), 0)
