@@ -1,7 +1,6 @@
 /* batch_callers.h: the callers in test_batch_model.c and test_batch_threads.c: each kind of party
  * acts at random until it has made all its runs. */
-#ifndef LEAT_TESTS_BATCH_CALLERS_H
-#define LEAT_TESTS_BATCH_CALLERS_H
+#pragma once
 
 #include "batch_function.h"
 
@@ -441,5 +440,3 @@ static int withdraw_some(void *arg)
     }
     return 0;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* batch_function.h: the function that serves batches in test_batch_model.c and
  * test_batch_threads.c. It checks everything that it receives. */
-#ifndef LEAT_TESTS_BATCH_FUNCTION_H
-#define LEAT_TESTS_BATCH_FUNCTION_H
+#pragma once
 
 #include "batches.h"
 
@@ -228,5 +227,3 @@ static int serve(void *arg, leat_batch_view *view)
     b->ran_at_least += group->left_at - now;
     return whole;
 }
-
-#endif

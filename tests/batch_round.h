@@ -1,7 +1,6 @@
 /* batch_round.h: a round of test_batch_model.c and test_batch_threads.c: random batchers and
  * callers, an event meanwhile, and what must be true in the end. */
-#ifndef LEAT_TESTS_BATCH_ROUND_H
-#define LEAT_TESTS_BATCH_ROUND_H
+#pragma once
 
 #include "batch_callers.h"
 
@@ -272,5 +271,3 @@ static void print_happenings(unsigned long long rounds)
     for (int i = 0; i < HAPPENINGS; i++)
         CHECK(happenings[i] > 0 || rounds < 1000); /* a slow machine may miss the rarest */
 }
-
-#endif

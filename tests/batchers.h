@@ -1,6 +1,5 @@
 /* batchers.h: for the tests of batchers: a batcher that adds one, and that may be slowed down. */
-#ifndef LEAT_TESTS_BATCHERS_H
-#define LEAT_TESTS_BATCHERS_H
+#pragma once
 
 #include "support.h"
 
@@ -169,5 +168,3 @@ static inline void adder_begin(struct adder *a, leat_scope *scope, struct caller
     CHECK_IS(0, leat_go(scope, call, first));
     adder_wait_for_entry(a);
 }
-
-#endif

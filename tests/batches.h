@@ -3,8 +3,7 @@
  *
  * The caller fills in a run's record before the call, and the function when it sees the run. Only
  * the batcher orders access to fields that are not atomic; ThreadSanitizer checks that. */
-#ifndef LEAT_TESTS_BATCHES_H
-#define LEAT_TESTS_BATCHES_H
+#pragma once
 
 #include "support.h"
 
@@ -364,5 +363,3 @@ static void refused(const struct batcher *b, bool cancelled, int expected, int s
     if (status == -EDEADLK)
         happened(DEADLOCKS);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* counted.h: a transfer by a callback that counts its calls and keeps the last status. */
-#ifndef LEAT_TESTS_COUNTED_H
-#define LEAT_TESTS_COUNTED_H
+#pragma once
 
 #include <leat/leat.h>
 #include <stdatomic.h>
@@ -21,5 +20,3 @@ static inline struct counted counted_op(leat_scope *scope, unsigned flags)
 {
     return (struct counted){ .op = LEAT_IO_OP(scope, flags) };
 }
-
-#endif

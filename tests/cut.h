@@ -1,6 +1,5 @@
 /* cut.h: for the tests of streams that are cut short: inputs, and parties that wait for them. */
-#ifndef LEAT_TESTS_CUT_H
-#define LEAT_TESTS_CUT_H
+#pragma once
 
 #include "support.h"
 
@@ -115,5 +114,3 @@ static inline void begin_to_wait(leat_scope *s, struct waiting *w, leat_chan *ch
     default: CHECK_IS(0, leat_go(s, wait, w)); break;
     }
 }
-
-#endif

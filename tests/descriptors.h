@@ -1,7 +1,6 @@
 /* descriptors.h: what the tests of descriptors share: they adopt pairs, pipes and connections that
  * the system made, and read from them. */
-#ifndef LEAT_TESTS_DESCRIPTORS_H
-#define LEAT_TESTS_DESCRIPTORS_H
+#pragma once
 
 #include "support.h"
 
@@ -128,5 +127,3 @@ static inline void start_hog(leat_scope *scope, struct hog *hog)
     CHECK_IS(0, leat_go(scope, compute, hog));
     WAIT_UNTIL(atomic_load(&hog->runs));
 }
-
-#endif

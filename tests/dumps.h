@@ -1,6 +1,5 @@
 /* dumps.h: the text of a dump, for tests that read it. */
-#ifndef LEAT_TESTS_DUMPS_H
-#define LEAT_TESTS_DUMPS_H
+#pragma once
 
 #include "support.h"
 
@@ -27,5 +26,3 @@ static inline unsigned times_in_dump(const char *what)
     free(text);
     return times;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* faults.h: each request for memory or a thread fails once, in turn. This needs the harsh build. */
-#ifndef LEAT_TESTS_FAULTS_H
-#define LEAT_TESTS_FAULTS_H
+#pragma once
 
 #include "base/fault.h"
 #include "support.h"
@@ -52,6 +51,4 @@ static inline void fail_each_request(leat_fn *body, long least)
     (void)least;
     skip();
 }
-#endif
-
 #endif

@@ -1,6 +1,5 @@
 /* feeds.h: what the tests of lines and of frames share: pipes, and parties at their ends. */
-#ifndef LEAT_TESTS_FEEDS_H
-#define LEAT_TESTS_FEEDS_H
+#pragma once
 
 #include "support.h"
 
@@ -58,5 +57,3 @@ static inline int receive_all(void *arg)
     atomic_store(&o->done, true);
     return 0;
 }
-
-#endif

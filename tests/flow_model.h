@@ -5,8 +5,7 @@
  * Each item is a number. A source makes it, and then it must end exactly once: it is received or
  * dropped, or its source keeps it because no party took it. The ledger is global, since a drop
  * function gets nothing but the item. So one program runs at a time. */
-#ifndef LEAT_TESTS_FLOW_MODEL_H
-#define LEAT_TESTS_FLOW_MODEL_H
+#pragma once
 
 #include "support.h"
 
@@ -276,5 +275,3 @@ __attribute__((unused)) static int run_operators(operator_fn *const *operators, 
             operators[i](&chance);
     return 0;
 }
-
-#endif

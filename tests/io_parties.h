@@ -1,7 +1,6 @@
 /* io_parties.h: a party of any kind that reads or writes once: a task, a block, a callback, a
  * thread of the library's or of the program's. */
-#ifndef LEAT_TESTS_IO_PARTIES_H
-#define LEAT_TESTS_IO_PARTIES_H
+#pragma once
 
 #include "descriptors.h"
 
@@ -93,5 +92,3 @@ static inline void io_party_check(struct io_party *p)
     for (size_t i = p->result > 0 ? (size_t)p->result : 0; p->deed == READS && i < PIECE; i++)
         CHECK_IS(GUARD, p->bytes[i]);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* link_engine.h: an engine for a test: its own Redis, on a socket in its own folder. It
  * writes nothing to its disk. A test program without one ends with 77, which means skipped. */
-#ifndef LEAT_TESTS_LINK_ENGINE_H
-#define LEAT_TESTS_LINK_ENGINE_H
+#pragma once
 
 #include "support.h"
 
@@ -75,5 +74,3 @@ static inline redisContext *engine_ask(const struct test_engine *engine)
     CHECK(context && !context->err);
     return context;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* link_liar.h: an engine that greets as a Redis does, and then lies. It runs in a task of the test,
  * at a socket in its own folder. Each connection has its own chance, from the liar's seed. */
-#ifndef LEAT_TESTS_LINK_LIAR_H
-#define LEAT_TESTS_LINK_LIAR_H
+#pragma once
 
 #include "support.h"
 
@@ -153,5 +152,3 @@ static inline void liar_end(const struct liar *liar)
     unlink(liar->path);
     rmdir(liar->folder);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* link_lies.h: what a liar answers, by its connection's chance: any reply of the protocol, what is
  * no reply, and lies in the form that the request asks for. */
-#ifndef LEAT_TESTS_LINK_LIES_H
-#define LEAT_TESTS_LINK_LIES_H
+#pragma once
 
 #include "link_liar.h"
 
@@ -228,5 +227,3 @@ static inline int lie(struct liar_line *line, const redisReply *request)
     say_likely(line, request);
     return 0;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* link_pair.h: a real engine beside its double of link_scripts.h, and whether the keys of the two
  * are the same. */
-#ifndef LEAT_TESTS_LINK_PAIR_H
-#define LEAT_TESTS_LINK_PAIR_H
+#pragma once
 
 #include "link_engine.h"
 #include "link_scripts.h"
@@ -164,5 +163,3 @@ static inline void check_all(struct pair *pair)
     for (uint64_t i = 0; i < pair->run->cell_count && i < (uint64_t)pair->run->published; i++)
         check_cell(pair, i);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* link_scripts.h: what the scripts of link/scripts do, in C: script_NAME does what NAME.lua does.
  * test_link_scripts.c compares the two. */
-#ifndef LEAT_TESTS_LINK_SCRIPTS_H
-#define LEAT_TESTS_LINK_SCRIPTS_H
+#pragma once
 
 #include "link_simulated.h"
 
@@ -400,5 +399,3 @@ static inline void run_script(const struct call *call, enum lk_script script)
     call->engine->added = false;
     scripts[script](call);
 }
-
-#endif

@@ -8,8 +8,7 @@
  * then it has its effect even if the party has left by then. The test chooses these: a party is
  * slow (until a time it gets no connection and no answer), or cut off for ever; the engine is away,
  * and comes back with all that it had, and new. */
-#ifndef LEAT_TESTS_LINK_SERVER_H
-#define LEAT_TESTS_LINK_SERVER_H
+#pragma once
 
 #include "link_scripts.h"
 
@@ -471,5 +470,3 @@ static inline void server_close(struct server *server)
         free_run(&server->engine.runs[i]);
     lk_dial = leat_connect;
 }
-
-#endif

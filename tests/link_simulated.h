@@ -3,8 +3,7 @@
  * are here in C. link_scripts.h has the scripts.
  *
  * Nothing here waits, so each script runs alone, as in an engine. */
-#ifndef LEAT_TESTS_LINK_SIMULATED_H
-#define LEAT_TESTS_LINK_SIMULATED_H
+#pragma once
 
 #include "support.h"
 
@@ -331,5 +330,3 @@ static inline void store(const struct call *call, struct entry *fields)
     run->entries[run->entry_count++] = *fields;
     call->engine->added = true;
 }
-
-#endif

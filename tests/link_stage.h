@@ -1,7 +1,6 @@
 /* link_stage.h: a test of stages over an engine, which takes the far ends' part, or the near end's,
  * by requests of its own. */
-#ifndef LEAT_TESTS_LINK_STAGE_H
-#define LEAT_TESTS_LINK_STAGE_H
+#pragma once
 
 #include "link_engine.h"
 
@@ -84,5 +83,3 @@ static inline int stage_end(int failed)
     engine_stop(&engine);
     return failed;
 }
-
-#endif

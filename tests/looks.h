@@ -1,6 +1,5 @@
 /* looks.h: bounded looks whose bounds are checked, and what they have recorded. */
-#ifndef LEAT_TESTS_LOOKS_H
-#define LEAT_TESTS_LOOKS_H
+#pragma once
 
 #include "support.h"
 
@@ -72,5 +71,3 @@ static inline size_t parked(const char *name)
     lt_look_end(&look);
     return n;
 }
-
-#endif

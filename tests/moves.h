@@ -1,6 +1,5 @@
 /* moves.h: makes a task move: another task computes on its worker until the first has moved. */
-#ifndef LEAT_TESTS_MOVES_H
-#define LEAT_TESTS_MOVES_H
+#pragma once
 
 #include "support.h"
 
@@ -129,5 +128,3 @@ static inline int run_among_shovers(leat_fn *body)
     } \
     static int body(void *)
 #define TESTS_ON_MOVING_WORKERS(body) cmocka_unit_test(body##_on_2), cmocka_unit_test(body##_on_4)
-
-#endif

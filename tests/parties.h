@@ -1,7 +1,6 @@
 /* parties.h: for test_parties.c: a round's parties and channels, a record of each item, and the
  * next step of any kind of party. */
-#ifndef LEAT_TESTS_PARTIES_H
-#define LEAT_TESTS_PARTIES_H
+#pragma once
 
 #include "support.h"
 
@@ -218,5 +217,3 @@ static int many(struct party *p, int64_t deadline)
     return (int)(p->sends ? leat_send_many(ch, p->bytes, n, deadline)
                           : leat_recv_many(ch, p->bytes, n, deadline));
 }
-
-#endif

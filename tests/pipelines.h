@@ -1,7 +1,6 @@
 /* pipelines.h: for the tests of pipelines: one interface to all ways to run a function, and
  * counters of what is in flight that do not ask the stage. */
-#ifndef LEAT_TESTS_PIPELINES_H
-#define LEAT_TESTS_PIPELINES_H
+#pragma once
 
 #include "support.h"
 
@@ -200,5 +199,3 @@ static void trial_close(struct trial *t)
         CHECK_IS(0, leat_chan_unref(t->elsewhere));
     }
 }
-
-#endif

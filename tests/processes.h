@@ -1,6 +1,5 @@
 /* processes.h: what the tests of processes share. */
-#ifndef LEAT_TESTS_PROCESSES_H
-#define LEAT_TESTS_PROCESSES_H
+#pragma once
 
 #include "support.h"
 
@@ -97,5 +96,3 @@ static inline void check_output(const char *expected, const char *const *argv,
     CHECK_IS(0, captured.exit.code);
     CHECK_IS(0, leat_captured_free(&captured));
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* recorded.h: late traces, for tests: what they must look like, and a program to be traced. */
-#ifndef LEAT_TESTS_RECORDED_H
-#define LEAT_TESTS_RECORDED_H
+#pragma once
 
 #include "support.h"
 
@@ -314,5 +313,3 @@ static inline void mill_wait(struct mill *m, unsigned turns)
     WAIT_UNTIL(m->passed - passed >= turns && m->walked - walked >= turns &&
                m->opened - opened >= turns && m->threaded - threaded >= turns);
 }
-
-#endif

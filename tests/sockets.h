@@ -1,6 +1,5 @@
 /* sockets.h: what the tests of connections share. */
-#ifndef LEAT_TESTS_SOCKETS_H
-#define LEAT_TESTS_SOCKETS_H
+#pragma once
 
 #include "net/net.h"
 #include "support.h"
@@ -37,5 +36,3 @@ static inline leat_io *listen_at(const char *at, int backlog, char *text)
     format_address(listener, text);
     return listener;
 }
-
-#endif

@@ -7,8 +7,7 @@
  * A file that is compiled with TESTS_IN_SIM=n runs each body in the seeded world instead: with n
  * seeds, or with n / 10 without LEAT_LONG in the environment. LEAT_SIM=from:to (without `to`) or
  * LEAT_SEED in the environment chooses the seeds. */
-#ifndef LEAT_TESTS_SUPPORT_H
-#define LEAT_TESTS_SUPPORT_H
+#pragma once
 
 #include "base/rng.h"
 #include "chan/chan.h"
@@ -313,5 +312,3 @@ static inline void crew_close(struct crew *crew)
         CHECK_IS(0, foreign_join(&crew->foreign[i]));
     CHECK_IS(0, leat_scope_close(crew->scope));
 }
-
-#endif

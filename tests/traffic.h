@@ -1,6 +1,5 @@
 /* traffic.h: bytes that go through pipes and pairs, as the tests of both worlds send them. */
-#ifndef LEAT_TESTS_TRAFFIC_H
-#define LEAT_TESTS_TRAFFIC_H
+#pragma once
 
 #include "support.h"
 
@@ -191,5 +190,3 @@ static inline int all_arrives(void *arg)
         *trace = *trace * 31 + from[i].trace + to[i].trace;
     return 0;
 }
-
-#endif

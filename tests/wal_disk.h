@@ -4,8 +4,7 @@
  *
  * After the durable part, a crash leaves in each sector what was written, zeros or random bytes;
  * and the file may end anywhere. Only one party at a time uses the disk. */
-#ifndef LEAT_TESTS_WAL_DISK_H
-#define LEAT_TESTS_WAL_DISK_H
+#pragma once
 
 #include "support.h"
 #include "wal/log.h"
@@ -274,5 +273,3 @@ static void disk_reboot(void)
     disk.size = disk.highest = image.size;
     atomic_store(&disk.synced, image.size);
 }
-
-#endif

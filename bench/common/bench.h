@@ -7,8 +7,7 @@
  *   BENCH_REPEATS  samples (1)
  *   BENCH_OPS      operations of a sample; without it, the program finds how many last long enough
  *   BENCH_CROWD    size of the crowd, in rows that have one (as the row says) */
-#ifndef BENCH_H
-#define BENCH_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -154,5 +153,3 @@ static inline int bench_main(int argc, char **argv, const struct bench_row *rows
     fprintf(stderr, "%s: no such row: %s\n", argv[0], argv[1]);
     return 2;
 }
-
-#endif

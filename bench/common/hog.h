@@ -1,7 +1,6 @@
 /* hog.h: how late sleepers wake beside a task that computes, for the programs in C and C++. One
  * task computes for a second, and a hundred sleep for a millisecond again and again. */
-#ifndef BENCH_HOG_H
-#define BENCH_HOG_H
+#pragma once
 
 #include "work.h"
 
@@ -57,5 +56,3 @@ static inline void bench_sleepers_end(const char *row, struct bench_sleeper *all
     bench_sample(row, "late worst ns", bench_percentile(late, n, 100));
     free(late);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* loops.h: runs a parallel loop of a thousand rounds again and again, for the programs that divide
  * a loop among cores. */
-#ifndef BENCH_LOOPS_H
-#define BENCH_LOOPS_H
+#pragma once
 
 #include "work.h"
 
@@ -32,5 +31,3 @@ static inline void bench_loops_run(const char *row, bench_loop_fn *loop)
     bench_sample(row, "CPU ns", (double)cpu / (double)loops);
     free(times);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* requests.h: the requests to a server, for the programs in C and C++. One request in ten computes
  * for as long as the row's name says, the others for a microsecond. */
-#ifndef BENCH_REQUESTS_H
-#define BENCH_REQUESTS_H
+#pragma once
 
 #include "work.h"
 
@@ -85,5 +84,3 @@ static inline void bench_arrivals_end(const char *row, struct bench_arrival *all
     free(times);
     free(all);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * the same time in every language. A turn has four: a loop of one takes up to 15 % longer where it
  * crosses the end of a cache line, on some processors only while another core is busy. Each program
  * first measures how many turns a nanosecond has. */
-#ifndef BENCH_WORK_H
-#define BENCH_WORK_H
+#pragma once
 
 #include "bench.h"
 
@@ -121,5 +120,3 @@ static inline double bench_percentile(uint64_t *times, int64_t n, int percent)
     int64_t at = n * percent / 100;
     return (double)times[at < n ? at : n - 1];
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* server.h: what the servers in C share. PORT in the environment is where to listen on 127.0.0.1.
  * With SINK=1 they read 64 KiB at a time and write nothing back; else they echo 1 KiB at a time. */
-#ifndef BENCH_IO_SERVER_H
-#define BENCH_IO_SERVER_H
+#pragma once
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -34,5 +33,3 @@ static inline int open_listener(void)
     }
     return fd;
 }
-
-#endif

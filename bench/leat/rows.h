@@ -1,6 +1,5 @@
 /* rows.h: what the files of this program share. main.c names the rows. */
-#ifndef ROWS_H
-#define ROWS_H
+#pragma once
 
 #include <leat/leat.h>
 
@@ -53,5 +52,3 @@ bench_fn thread_pingpong, thread_buffered_1to1, thread_buffered_4to4, thread_sel
 bench_fn thread_to_task, task_to_thread, thread_task_pingpong, thread_task_pingpong_one;
 bench_once_fn sieve, parked, parked_blocks, sleepers, sleepers_blocks, cancel, cancel_blocks;
 bench_once_fn timeout_channel, timeout_channel_spread, timeout_channel_exact;
-
-#endif

@@ -1,6 +1,5 @@
 /* work.h: the rows whose items take time to compute. main.c names them. */
-#ifndef WORK_H
-#define WORK_H
+#pragma once
 
 #include "../common/work.h"
 #include "rows.h"
@@ -10,5 +9,3 @@ leat_fn work_pass;
 
 bench_once_fn work_fan, work_crowd, work_crowd_blocks, work_chain, work_ordered, work_server;
 bench_once_fn hog, join, parallel_for, parallel_for_singly;
-
-#endif

@@ -1,6 +1,5 @@
 /* limits.h: what the machine needs for the things everything else is made of. */
-#ifndef LIMITS_H
-#define LIMITS_H
+#pragma once
 
 #include "../common/bench.h"
 
@@ -12,5 +11,3 @@ bench_once_fn limit_late_sleeper, limit_late_partner;
 
 /* Binds the calling thread. */
 void limits_stay_on(unsigned core);
-
-#endif

@@ -1,6 +1,5 @@
 /* bytes.h: bytes that a user's function appends to. */
-#ifndef LK_BYTES_H
-#define LK_BYTES_H
+#pragma once
 
 #include <leat/link.h>
 
@@ -10,5 +9,3 @@ struct leat_bytes {
 };
 
 void lk_bytes_free(leat_bytes *bytes);
-
-#endif

@@ -9,8 +9,7 @@
  * Requests gather in `request`, are written at once, and answered in order. When the connection
  * fails, the caller connects again (lk_engine_return) and repeats what has no reply yet: each
  * script may run twice with the same arguments. */
-#ifndef LK_ENGINE_H
-#define LK_ENGINE_H
+#pragma once
 
 #include "keys.h"
 #include "line.h"
@@ -99,5 +98,3 @@ void lk_engine_leave(struct lk_engine *engine);
 
 /* Ends the task's waits now, and all later ones, with -ESHUTDOWN. From any party. */
 void lk_engine_shut(struct lk_engine *engine);
-
-#endif

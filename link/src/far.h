@@ -16,8 +16,7 @@
  *
  * Locking. `lock` guards each item's `scope` and `lost`. All else belongs to the loop; an item
  * belongs to its task until the task has sent it to `ended`. */
-#ifndef LK_FAR_H
-#define LK_FAR_H
+#pragma once
 
 #include "bytes.h"
 #include "engine.h"
@@ -158,5 +157,3 @@ int lk_far_exchange(struct lk_far *far);
 
 /* Gives back all items that the far end owns in the engine. */
 int lk_far_give_back(struct lk_far *far);
-
-#endif

@@ -1,6 +1,5 @@
 /* keys.h: the names of a run's keys in the engine. */
-#ifndef LK_KEYS_H
-#define LK_KEYS_H
+#pragma once
 
 #include "link.h"
 #include "request.h"
@@ -23,5 +22,3 @@ struct lk_keys {
 /* 0 or -ENOMEM. */
 int lk_keys_make(struct lk_keys *keys, const leat_link *link, const char *stage, const char *run);
 void lk_keys_free(struct lk_keys *keys);
-
-#endif

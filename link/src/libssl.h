@@ -1,7 +1,6 @@
 /* libssl.h: OpenSSL's libssl, loaded for the first link with TLS: other programs do not pay for its
  * start. The table is constant once it is loaded, so it needs no lock. */
-#ifndef LK_LIBSSL_H
-#define LK_LIBSSL_H
+#pragma once
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -61,5 +60,3 @@ extern struct lk_libssl lk_ssl;
 
 /* Loads the library, once; it stays. From any party. False: the system does not have it. */
 bool lk_libssl_load(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* line.h: a connection to the engine, with TLS if the address says so. One task uses a line;
  * another may only shut it, and not while it is opened or closed. */
-#ifndef LK_LINE_H
-#define LK_LINE_H
+#pragma once
 
 #include "link.h"
 
@@ -33,5 +32,3 @@ void lk_line_shut(const struct lk_line *line);
 
 /* The line may be closed already. */
 void lk_line_close(struct lk_line *line);
-
-#endif

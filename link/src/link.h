@@ -1,6 +1,5 @@
 /* link.h: an open link. It is constant, so it needs no lock. */
-#ifndef LK_LINK_H
-#define LK_LINK_H
+#pragma once
 
 #include "url.h"
 
@@ -35,5 +34,3 @@ int lk_own(leat_scope *scope, void *pointer, leat_drop_fn *drop);
 /* Locks. In the seeded world all parties share a thread, and the holder of the lock may be
  * interrupted: then the others yield and try again. */
 void lk_lock(pthread_mutex_t *lock);
-
-#endif

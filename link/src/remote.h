@@ -16,8 +16,7 @@
  *
  * When a near end is started again, the engine has the first `skip` inputs already. Those of them
  * that are not delivered are in flight from the beginning. */
-#ifndef LK_REMOTE_H
-#define LK_REMOTE_H
+#pragma once
 
 #include "bytes.h"
 #include "engine.h"
@@ -121,5 +120,3 @@ static inline void lk_ring(struct lk_remote *remote)
 int lk_pack(void *remote);
 int lk_publish(void *remote);
 int lk_deliver(void *remote);
-
-#endif

@@ -3,8 +3,7 @@
  * A request is an array of words, in the engine's protocol (RESP). Several requests may lie in one
  * buffer: they are written at once, and their replies come in the same order. If memory runs out,
  * `failed` is set: later calls do nothing, and the write fails. */
-#ifndef LK_REQUEST_H
-#define LK_REQUEST_H
+#pragma once
 
 #include "bytes.h"
 
@@ -30,5 +29,3 @@ void lk_request_raw(struct lk_request *to, const char *words, size_t n);
 
 /* A whole request of texts; the list ends with NULL. */
 void lk_request_texts(struct lk_request *to, const char *first, ...) __attribute__((sentinel(0)));
-
-#endif

@@ -1,7 +1,6 @@
 /* scripts.h: the scripts that the engine runs. ../scripts/ has the texts: common.lua says what the
  * engine has of a run, and each script what it does. */
-#ifndef LK_SCRIPTS_H
-#define LK_SCRIPTS_H
+#pragma once
 
 enum lk_script {
     LK_OPEN,
@@ -18,5 +17,3 @@ enum lk_script {
 /* The beginning of every script, and the rest of one. */
 extern const char lk_script_common[] __attribute__((visibility("hidden")));
 const char *lk_script_text(enum lk_script script);
-
-#endif

@@ -9,8 +9,7 @@
  * kept unread, whatever the engine sends.
  *
  * link->tls is constant: sessions share it without a lock. One task uses a session. */
-#ifndef LK_TLS_H
-#define LK_TLS_H
+#pragma once
 
 #include "link.h"
 
@@ -38,5 +37,3 @@ int64_t lk_session_write(struct lk_session *session, const void *from, size_t n,
 
 /* Sends close_notify, if that needs no wait. NULL is allowed. */
 void lk_session_close(struct lk_session *session);
-
-#endif

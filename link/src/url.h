@@ -1,6 +1,5 @@
 /* url.h: the address of an engine. */
-#ifndef LK_URL_H
-#define LK_URL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -21,5 +20,3 @@ void lk_url_free(struct lk_url *url);
 
 /* Overwrites a secret, and frees it. NULL is allowed. */
 void lk_wipe(char *text);
-
-#endif

@@ -4,8 +4,7 @@
  * ASan must know of a switch before it, and be called again first thing on arrival: the next switch
  * would be too late, since until then ASan has the wrong bounds of the stack. TSan must know right
  * before, from code that it did not instrument. */
-#ifndef LT_ARCH_FIBER_H
-#define LT_ARCH_FIBER_H
+#pragma once
 
 #include "base/sanitizers.h"
 
@@ -150,5 +149,3 @@ static inline void lt_fiber_arrive(struct lt_fiber *self, int first, struct lt_f
 #endif
     (void)self, (void)first, (void)from;
 }
-
-#endif

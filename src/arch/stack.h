@@ -11,8 +11,7 @@
  *
  * The pool has one lock. Workers take it for a batch of stacks at a time. If a stack that is
  * returned seems to have used more than its topmost page, the kernel gets the other pages back. */
-#ifndef LT_ARCH_STACK_H
-#define LT_ARCH_STACK_H
+#pragma once
 
 #include "arch/fiber.h"
 
@@ -77,5 +76,3 @@ static inline void *lt_stack_top(struct lt_stack *stack)
 
 /* Whether `address` lies in the stack's guard. */
 bool lt_stack_guards(const struct lt_stack *stack, const void *address);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * On x86-64 the assembly saves only rbp, and declares to the compiler that all other registers
  * change. So a caller saves each of them at most once, in its own frame. */
-#ifndef LT_ARCH_SWITCH_H
-#define LT_ARCH_SWITCH_H
+#pragma once
 
 /* The assembly, called only by the functions below. */
 void lt_switch_left(void **from, void *to);
@@ -76,5 +75,3 @@ lt_switch_start(void **from, void *top, void (*entry)(void *arg), void *arg)
     lt_switch_begin(from, top, entry, arg);
 #endif
 }
-
-#endif

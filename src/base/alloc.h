@@ -1,7 +1,6 @@
 /* alloc.h: all of the library's memory comes from here. Each request can fail, and the harsh build
  * can make any of them fail. */
-#ifndef LT_BASE_ALLOC_H
-#define LT_BASE_ALLOC_H
+#pragma once
 
 #include <stddef.h>
 
@@ -25,5 +24,3 @@ size_t lt_page_size(void);
 
 /* The size of the fewest pages that hold these bytes. */
 size_t lt_whole_pages(size_t bytes);
-
-#endif

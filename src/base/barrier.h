@@ -4,8 +4,7 @@
  * another, and only keeps the compiler from changing the order. The side that runs rarely writes
  * the other word, calls lt_barrier, and reads the first. So at least one of the two sees what the
  * other wrote. */
-#ifndef LT_BASE_BARRIER_H
-#define LT_BASE_BARRIER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -20,5 +19,3 @@ bool lt_barrier(void);
  * visits each processor instead, which takes some 50 microseconds each. False if the kernel refuses
  * that, too. */
 bool lt_barrier_anyhow(void);
-
-#endif

@@ -1,9 +1,6 @@
 /* bell.h: rings a bell, which is an eventfd. */
-#ifndef LT_BASE_BELL_H
-#define LT_BASE_BELL_H
+#pragma once
 
 /* Makes the eventfd readable. From any thread, also in a signal handler, with any lock held: keeps
  * errno, and is no cancellation point. A full counter refuses, but then the eventfd is readable. */
 void lt_bell_ring(int bell);
-
-#endif

@@ -18,8 +18,7 @@
  *    and must not meet a new owner there.
  *
  * `me` is the calling thread's worker, or NULL in other threads, which never become owners. */
-#ifndef LT_BASE_BIASED_H
-#define LT_BASE_BIASED_H
+#pragma once
 
 #include "base/gap.h"
 #include "base/lock.h"
@@ -140,5 +139,3 @@ static inline void lt_biased_unlock(struct lt_biased *biased)
     if (LT_UNLIKELY(!lt_biased_loosen(biased)))
         lt_unlock(&biased->lock);
 }
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Sleeping on a futex is no such call, and workers are never cancelled: this is for the program's
  * own threads. */
-#ifndef LT_BASE_CANCEL_H
-#define LT_BASE_CANCEL_H
+#pragma once
 
 #include <pthread.h>
 
@@ -20,5 +19,3 @@ static inline void lt_cancel_restore(int before)
 {
     pthread_setcancelstate(before, NULL);
 }
-
-#endif

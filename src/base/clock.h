@@ -1,6 +1,5 @@
 /* clock.h: the time. The library reads the clock nowhere else. */
-#ifndef LT_BASE_CLOCK_H
-#define LT_BASE_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -16,5 +15,3 @@ static inline int64_t lt_clock_after(int64_t now, int64_t ns)
         return now;
     return __builtin_add_overflow(now, ns, &then) ? INT64_MAX : then;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * The harsh build (LEAT_HARSH) makes them small, so that full queues, empty pools, forced yields
  * and other rare cases become common. It can also make any single allocation fail
  * (base/fault.h). */
-#ifndef LT_BASE_CONFIG_H
-#define LT_BASE_CONFIG_H
+#pragma once
 
 /* Whether freed memory is kept for later use. */
 #if defined(LEAT_HARSH) || defined(__SANITIZE_ADDRESS__)
@@ -138,5 +137,3 @@ enum {
     LT_STOP_PATIENCE_MS = 20, /* ms leat_main waits for functions that are about to return */
     LT_POOL_IDLE_S = 10,      /* s without work after which a pool thread ends */
 };
-
-#endif

@@ -2,8 +2,7 @@
  *
  * A user that sets a variable may only know the program from outside, and does not see leat's
  * results. So leat also reports on standard error the values that it does not understand. */
-#ifndef LT_BASE_ENVIRONMENT_H
-#define LT_BASE_ENVIRONMENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ int lt_env_word(const char *variable, const struct lt_word *words);
 /* The first call names on standard error each variable that begins with LEAT_ and is unknown to
  * leat. */
 void lt_env_report_unknown(void);
-
-#endif

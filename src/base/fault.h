@@ -1,7 +1,6 @@
 /* fault.h: in the harsh build, a test can make any single request for memory or a thread fail. In
  * other builds lt_fault() is false. */
-#ifndef LT_BASE_FAULT_H
-#define LT_BASE_FAULT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -21,6 +20,4 @@ static inline bool lt_fault(void)
 {
     return false;
 }
-#endif
-
 #endif

@@ -6,8 +6,7 @@
  * call. A variable's offset from the thread pointer is the same in all threads and may be kept. The
  * code reads the offset as in the initial-exec model: by one load, which the linker makes a
  * constant where it can, and without a call, also in a shared library. */
-#ifndef LT_BASE_FRESH_H
-#define LT_BASE_FRESH_H
+#pragma once
 
 #include <stdint.h>
 
@@ -74,5 +73,3 @@
         LT_FRESH_OFFSET(variable, offset); \
         LT_FRESH_STORE(word, offset, at); \
     }
-
-#endif

@@ -1,7 +1,6 @@
 /* futex.h: sleeping in the kernel on a word, and waking a sleeper. Nothing else calls the futex, so
  * a port to another kernel replaces futex.c (os_sync_wait_on_address, _umtx_op, __futex). */
-#ifndef LT_BASE_FUTEX_H
-#define LT_BASE_FUTEX_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -17,5 +16,3 @@ void lt_futex_wake(_Atomic uint32_t *word);
  * most `ns` nanoseconds. */
 void lt_futex_nap(_Atomic uint32_t *word, uint32_t expected, int64_t ns);
 void lt_futex_rouse(_Atomic uint32_t *word);
-
-#endif

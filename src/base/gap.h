@@ -1,8 +1,7 @@
 /* gap.h: a pause where the order of the code around matters. In the harsh build lt_gap now and then
  * stops the thread for a moment, so that a wrong order shows (scripts/mutate makes such orders). In
  * other builds it does nothing. */
-#ifndef LT_BASE_GAP_H
-#define LT_BASE_GAP_H
+#pragma once
 
 #ifdef LEAT_HARSH
 /* The caller may hold any lock. Keeps errno. */
@@ -15,6 +14,4 @@ extern void (*_Atomic lt_gap_hook)(void);
 static inline void lt_gap(void)
 {
 }
-#endif
-
 #endif

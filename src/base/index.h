@@ -4,8 +4,7 @@
  * It is a binary trie of the keys' hashes, with a key at each node: the n-th step down follows the
  * hash's n-th bit. The hash is one to one, so no two keys share a whole path. Some log2 n steps are
  * usual, and 64 the most. The caller locks. */
-#ifndef LT_BASE_INDEX_H
-#define LT_BASE_INDEX_H
+#pragma once
 
 #include <stdint.h>
 
@@ -31,5 +30,3 @@ static inline uint64_t lt_index_key(const void *address)
 {
     return (uintptr_t)address;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* item.h: copying an item of a channel. */
-#ifndef LT_BASE_ITEM_H
-#define LT_BASE_ITEM_H
+#pragma once
 
 #include "base/util.h"
 
@@ -28,5 +27,3 @@ static inline void lt_item_copy(void *to, const void *from, size_t size)
     else if (size)
         memcpy(to, from, size);
 }
-
-#endif

@@ -2,8 +2,7 @@
  *
  * The caller locks. Links are written by atomic stores, so that code without the lock may read one,
  * but only to prefetch the node that it points to. */
-#ifndef LT_BASE_LIST_H
-#define LT_BASE_LIST_H
+#pragma once
 
 #include "base/util.h"
 
@@ -68,5 +67,3 @@ LT_FETCHES void lt_list_fetch_neighbours(const struct lt_node *node)
     __builtin_prefetch(__atomic_load_n(&node->next, __ATOMIC_RELAXED), 1);
     __builtin_prefetch(__atomic_load_n(&node->prev, __ATOMIC_RELAXED), 1);
 }
-
-#endif

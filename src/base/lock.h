@@ -8,8 +8,7 @@
  * finds the mark.
  *
  * No holder parks, wakes a party or runs a user's function. */
-#ifndef LT_BASE_LOCK_H
-#define LT_BASE_LOCK_H
+#pragma once
 
 #include "base/util.h"
 
@@ -75,5 +74,3 @@ static inline void lt_pause(void)
     __asm__ volatile("isb" ::: "memory");
 #endif
 }
-
-#endif

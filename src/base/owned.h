@@ -22,8 +22,7 @@
  *    before it goes away, and makes one after it has cleared `fences`.
  *
  * The owner may enter again while it is inside. This lock comes before all locks taken inside. */
-#ifndef LT_BASE_OWNED_H
-#define LT_BASE_OWNED_H
+#pragma once
 
 #include "base/lock.h"
 
@@ -93,5 +92,3 @@ bool lt_owned_visit(struct lt_owned_lock *lock);
 
 /* The visitor leaves. `soon`: another visit is likely soon. */
 void lt_owned_end_visit(struct lt_owned_lock *lock, bool soon);
-
-#endif

@@ -1,7 +1,6 @@
 /* rng.h: random numbers, by Steele, Lea and Flood's SplitMix64 ("Fast Splittable Pseudorandom
  * Number Generators", OOPSLA 2014). One state per thread; no locking. */
-#ifndef LT_BASE_RNG_H
-#define LT_BASE_RNG_H
+#pragma once
 
 #include <stdint.h>
 
@@ -19,5 +18,3 @@ static inline uint32_t lt_rng_below(uint64_t *state, uint32_t bound)
 {
     return (uint32_t)(((lt_rng_next(state) >> 32) * bound) >> 32);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* sanitizers.h: defines LT_ASAN and LT_TSAN if that sanitizer watches the program. */
-#ifndef LT_BASE_SANITIZERS_H
-#define LT_BASE_SANITIZERS_H
+#pragma once
 
 #ifdef __SANITIZE_ADDRESS__
 #define LT_ASAN 1
@@ -15,6 +14,4 @@
 #if __has_feature(thread_sanitizer)
 #define LT_TSAN 1
 #endif
-#endif
-
 #endif

@@ -4,8 +4,7 @@
  *
  * Two entries with the same place are put side by side ("linear probing"). At most half of the
  * places are taken. The caller locks. */
-#ifndef LT_BASE_TABLE_H
-#define LT_BASE_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ void lt_table_remove(struct lt_table *table, uint64_t key);
 
 /* Frees the memory. The table is empty then. */
 void lt_table_free(struct lt_table *table);
-
-#endif

@@ -1,6 +1,5 @@
 /* util.h: macros and helpers for every file. */
-#ifndef LT_BASE_UTIL_H
-#define LT_BASE_UTIL_H
+#pragma once
 
 #include <stddef.h>
 #include <string.h>
@@ -28,5 +27,3 @@ __attribute__((always_inline)) static inline void lt_clear(void *memory, size_t 
 
 /* Ends the program with one line on standard error, where it would otherwise corrupt memory. */
 _Noreturn void lt_die(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-#endif

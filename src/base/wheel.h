@@ -16,8 +16,7 @@
  * Invariants: a timer never fires before its deadline, and at most one tick after the time that the
  * wheel is given (about a microsecond; in the seeded world a nanosecond). Timers of one tick fire
  * in the order in which they were added or moved down. A wheel has no lock. */
-#ifndef LT_BASE_WHEEL_H
-#define LT_BASE_WHEEL_H
+#pragma once
 
 #include "base/list.h"
 #include "base/util.h"
@@ -92,5 +91,3 @@ static inline bool lt_wheel_is_due(const struct lt_wheel *wheel, int64_t now)
 /* A time by which the wheel must be advanced again: the next deadline, or, where many timers share
  * a distant slot, the beginning of that slot. LEAT_NEVER when the wheel is empty. */
 int64_t lt_wheel_next(const struct lt_wheel *wheel);
-
-#endif

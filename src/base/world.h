@@ -3,8 +3,7 @@
  *
  * For other threads lt_world() is NULL, and each check costs one branch that is never taken, on no
  * hot path. */
-#ifndef LT_BASE_WORLD_H
-#define LT_BASE_WORLD_H
+#pragma once
 
 #include "base/fresh.h"
 
@@ -38,5 +37,3 @@ struct lt_world {
 /* The calling thread's world, nearly always NULL; and the address of that word. */
 LT_FRESH_PART(struct lt_world *, lt_world, lt_world_of_thread, 0)
 LT_FRESH(struct lt_world *, lt_world_place, lt_world_of_thread)
-
-#endif

@@ -23,8 +23,7 @@
  * Locking. The batcher's lock guards everything except the stores of batches that have begun, and
  * the channels, which are set once and renewed while a batch has no holder. No user's function runs
  * and nothing is allocated under that lock. The execution lock comes before it. */
-#ifndef LT_BATCH_BATCH_H
-#define LT_BATCH_BATCH_H
+#pragma once
 
 #include "base/list.h"
 #include "base/lock.h"
@@ -151,5 +150,3 @@ bool lt_batch_is_done(struct lt_batch *batch);
 
 /* When the batch is done: spends the ticket for its results, by the rules of leat_batch_get. */
 int lt_batch_collect(leat_ticket *ticket, void *results, int *status);
-
-#endif

@@ -1,6 +1,5 @@
 /* block.h: blocks, for the rooms above. */
-#ifndef LT_BLOCK_BLOCK_H
-#define LT_BLOCK_BLOCK_H
+#pragma once
 
 #include "sched/party.h"
 
@@ -29,5 +28,3 @@ int lt_block_call(leat_block *block, struct lt_call *call);
 
 /* Whether a block has ended and is no longer touched. */
 bool lt_block_is_over(const leat_block *block);
-
-#endif

@@ -1,6 +1,5 @@
 /* callback.h: callbacks, for the rooms above. */
-#ifndef LT_BLOCK_CALLBACK_H
-#define LT_BLOCK_CALLBACK_H
+#pragma once
 
 #include "base/lock.h"
 #include "block/machine.h"
@@ -51,5 +50,3 @@ struct lt_trial_kind {
 /* As leat_recv_then. The caller has set `kind` and the fields that `attempt` needs; `op` is the
  * user's. */
 int lt_trial_begin(struct lt_trial *trial, leat_op_fn *fn);
-
-#endif

@@ -12,8 +12,7 @@
  *    one, and to the call while it waits for one.
  *  - `party.scope`, while an alarm is set, is the alarm, which stores the scope meanwhile.
  *    lt_machine_settle restores all of them before the machine runs again. */
-#ifndef LT_BLOCK_MACHINE_H
-#define LT_BLOCK_MACHINE_H
+#pragma once
 
 #include "chan/select.h"
 #include "sched/pool.h"
@@ -103,5 +102,3 @@ void lt_machine_moves(struct lt_party *party, struct lt_worker *from, struct lt_
 /* Claims a machine that waits, and ends its wait for `reason`. False: it does not wait, or has been
  * claimed. After true the caller makes it ready or settles it. */
 bool lt_machine_end(struct lt_party *party, int reason);
-
-#endif

@@ -17,8 +17,7 @@
  * Locking. The channel's lock guards everything, except the words marked as read without it. (If
  * the buffer is split, the channel's lock is three locks: see chan/split.h.) A select takes the
  * locks of all its channels, in the order of their addresses; nothing else holds two of them. */
-#ifndef LT_CHAN_CHAN_H
-#define LT_CHAN_CHAN_H
+#pragma once
 
 #include "base/biased.h"
 #include "base/item.h"
@@ -302,5 +301,3 @@ static inline int lt_chan_check(const leat_chan *ch, enum lt_side side, const vo
         return 0;
     return ch->item_size && (side == LT_SEND || lt_chan_drop(ch)) ? -EINVAL : 0;
 }
-
-#endif

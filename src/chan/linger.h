@@ -3,8 +3,7 @@
  * That pays if a partner runs on another processor meanwhile, and the caller's processor has
  * nothing else to do: for a thread, and for a task that is alone on its worker. sched/spin.h learns
  * from earlier waits how long to look. No lock is held meanwhile. */
-#ifndef LT_CHAN_LINGER_H
-#define LT_CHAN_LINGER_H
+#pragma once
 
 #include "chan/chan.h"
 
@@ -15,5 +14,3 @@ void lt_linger(leat_chan *ch, enum lt_side side, struct lt_thread *thread);
  * the operation needs the channel's lock. */
 int lt_linger_at_end(leat_chan *ch, struct lt_split *split, enum lt_side side, void *item,
                      int64_t deadline, struct lt_party *self);
-
-#endif

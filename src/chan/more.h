@@ -1,7 +1,6 @@
 /* more.h: functions on channels beyond leat/chan.h, for what is built on channels. chan/chan.h is
  * the inside. Any party may call these. */
-#ifndef LT_CHAN_MORE_H
-#define LT_CHAN_MORE_H
+#pragma once
 
 #include "base/list.h"
 #include "sched/party.h"
@@ -46,5 +45,3 @@ bool lt_chan_remove_close_hook(leat_chan *ch, struct lt_close_hook *hook);
 /* Makes a plain channel without a drop function like new. At that time a dump may look at the
  * channel, but no other party knows it. */
 void lt_chan_renew(leat_chan *ch);
-
-#endif

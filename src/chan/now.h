@@ -1,7 +1,6 @@
 /* now.h: operations that can be done at once on an open, plain channel, with its lock held. The
  * fast paths inline them. lt_chan_now does the same for all channels. */
-#ifndef LT_CHAN_NOW_H
-#define LT_CHAN_NOW_H
+#pragma once
 
 #include "chan/chan.h"
 #include "sched/probe.h"
@@ -183,5 +182,3 @@ LT_NOW bool lt_split_move_known(leat_chan *ch, struct lt_split *split, enum lt_s
     lt_unlock(&end->lock);
     return goes;
 }
-
-#endif

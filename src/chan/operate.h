@@ -6,8 +6,7 @@
  * are constants. All its calls are tail calls, so it has no registers to save. That is why
  * functions here, and only here, may be called with the channel's lock held and return without
  * it. */
-#ifndef LT_CHAN_OPERATE_H
-#define LT_CHAN_OPERATE_H
+#pragma once
 
 #include "chan/now.h"
 
@@ -145,5 +144,3 @@ __attribute__((noinline)) static int lt_fast_wait(leat_chan *ch, enum lt_side si
     lt_chan_unlock(ch);
     return lt_chan_wait_park(&op, deadline);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* select.h: the steps of a select. Each kind of party combines its own select from them. */
-#ifndef LT_CHAN_SELECT_H
-#define LT_CHAN_SELECT_H
+#pragma once
 
 #include "chan/chan.h"
 
@@ -66,5 +65,3 @@ static inline int lt_select_outcome(leat_case *cases, uint32_t i, const struct l
 
 /* After the wait: takes all waiters out. Returns the index of the case that was claimed, or n. */
 uint32_t lt_select_take_out(leat_case *cases, uint32_t n);
-
-#endif

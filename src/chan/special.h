@@ -5,8 +5,7 @@
  * function. No user's function runs under a lock: lt_special_now is called with the lock held and
  * returns with the lock held, but releases it around such a call. A select holds several locks, so
  * it does a case that may drop after it has released them. */
-#ifndef LT_CHAN_SPECIAL_H
-#define LT_CHAN_SPECIAL_H
+#pragma once
 
 #include "chan/chan.h"
 
@@ -27,5 +26,3 @@ bool lt_special_will_drop(const leat_chan *ch);
 
 /* Whether a channel can be made with the buffer of a spec. */
 bool lt_special_check(const leat_chan_spec *spec);
-
-#endif

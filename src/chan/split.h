@@ -18,8 +18,7 @@
  *    end's `moved` to the number of received items plus those in the buffer, and updates `seen` of
  *    both ends. So `seen` may be old: then there is more to receive, or more room, than it says,
  *    never less. */
-#ifndef LT_CHAN_SPLIT_H
-#define LT_CHAN_SPLIT_H
+#pragma once
 
 #include "base/lock.h"
 
@@ -98,5 +97,3 @@ void lt_chan_visit(leat_chan *ch);
 
 /* When the channel ends and no other party knows it: frees the split buffer. */
 void lt_chan_unsplit(leat_chan *ch);
-
-#endif

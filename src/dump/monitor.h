@@ -1,7 +1,6 @@
 /* monitor.h: the monitor, a thread that looks for deadlocks and for tasks that keep their worker,
  * and makes a dump on a signal. It exists only if the user asks for one of these. */
-#ifndef LT_DUMP_MONITOR_H
-#define LT_DUMP_MONITOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ void lt_monitor_stop(void);
  * and -1 for one less. Counted only while the thread exists: if one too many were counted, the
  * search for deadlocks would overlook a thread of the program. */
 void lt_monitor_bystander(int by);
-
-#endif

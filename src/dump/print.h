@@ -1,6 +1,5 @@
 /* print.h: prints a look: as text, as a graph, and in pieces for other writers. */
-#ifndef LT_DUMP_PRINT_H
-#define LT_DUMP_PRINT_H
+#pragma once
 
 #include "watch/picture.h"
 
@@ -32,5 +31,3 @@ void lt_print_json(FILE *to, const char *text);
 
 /* The number of bytes of the pages from `low` on that are in memory. */
 size_t lt_resident(const char *low, size_t size);
-
-#endif

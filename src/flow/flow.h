@@ -6,8 +6,7 @@
  *
  * An await returns -ECANCELED if the scope is cancelled, or if an operator of another, cancelled
  * scope cut the input short. In both cases items are missing: the output is cut short, too. */
-#ifndef LT_FLOW_FLOW_H
-#define LT_FLOW_FLOW_H
+#pragma once
 
 #include "base/item.h"
 #include "scope/owned.h"
@@ -98,5 +97,3 @@ bool lt_mult_is_tapped(leat_mult *mult);
 
 /* Removes some of the taps whose channels are closed. */
 void lt_mult_untap_closed(leat_mult *mult);
-
-#endif

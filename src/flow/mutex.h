@@ -4,8 +4,7 @@
  * mutex. So the mutex has the channel's order, deadlines and cancelling. `owner` is written by the
  * holder, or by a party that acts for the holder. A reader only checks whether it is the holder
  * itself, so `owner` is relaxed. */
-#ifndef LT_FLOW_MUTEX_H
-#define LT_FLOW_MUTEX_H
+#pragma once
 
 #include "flow/flow.h"
 
@@ -26,5 +25,3 @@ struct lt_party *lt_mutex_pass(leat_mutex *mutex, struct lt_party *to);
 
 /* As leat_mutex_lock, or -EPIPE if the channel `stop`, which carries no items, closes first. */
 int lt_mutex_lock_or_stop(leat_mutex *mutex, leat_chan *stop);
-
-#endif

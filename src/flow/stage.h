@@ -23,8 +23,7 @@
  * Locking. `lock` guards all that both roles look at. No channel is used and no user's function is
  * called under it. A slot belongs to its function until it is FULL or ENDED, and then to the
  * giver. */
-#ifndef LT_FLOW_STAGE_H
-#define LT_FLOW_STAGE_H
+#pragma once
 
 #include "chan/more.h"
 #include "flow/flow.h"
@@ -128,5 +127,3 @@ int lt_stage_verdict(struct lt_stage *stage);
 
 /* Drops the outputs that have not been sent. */
 void lt_slot_drop(leat_result *slot);
-
-#endif

@@ -1,6 +1,5 @@
 /* transform.h: what the ready-made transforms and their compositions share. */
-#ifndef LT_FLOW_TRANSFORM_H
-#define LT_FLOW_TRANSFORM_H
+#pragma once
 
 #include <leat/transform.h>
 
@@ -33,5 +32,3 @@ int lt_transform_failed(leat_transform *t, int error, const void *item, leat_emi
 /* The step of leat_take(size, 0), and of what is made of it: the output ends before the first
  * input. */
 int lt_transform_take_none(leat_transform *t, const void *item, leat_emit *emit);
-
-#endif

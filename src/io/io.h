@@ -32,8 +32,7 @@
  * raised again when bytes come back, and no call is made that could lower it.
  *
  * A leat_io is one piece of memory with its channel for reading, and ends with it. */
-#ifndef LT_IO_IO_H
-#define LT_IO_IO_H
+#pragma once
 
 #include "base/clock.h"
 #include "chan/chan.h"
@@ -318,5 +317,3 @@ void lt_io_keep(leat_io *io, enum lt_way way, int64_t error, int64_t deadline);
  * bytes that it could move at most. */
 int64_t lt_io_repeat(leat_io *io, enum lt_way way, lt_io_call *call, void *arg, size_t whole,
                      int64_t deadline);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * Locking. None: a world belongs to one thread. Outside of their world the ends can only be closed,
  * by one thread at a time. */
-#ifndef LT_IO_SIMULATED_H
-#define LT_IO_SIMULATED_H
+#pragma once
 
 #include "io/io.h"
 
@@ -27,5 +26,3 @@ int lt_simulated_shutdown(leat_io *io, int how);
 
 /* Called once, after all other calls for this end. */
 void lt_simulated_close(leat_io *io);
-
-#endif

@@ -1,7 +1,6 @@
 /* stream.h: the tasks that move items between a descriptor and a channel: how they start, send,
  * write and end. */
-#ifndef LT_IO_STREAM_H
-#define LT_IO_STREAM_H
+#pragma once
 
 #include <leat/chan.h>
 #include <leat/io.h>
@@ -32,5 +31,3 @@ int lt_stream_write(const struct lt_stream *stream, struct iovec *parts, int n);
  * the reason: 0 at the end of the stream, or a negative errno value. Returns the task's verdict. */
 int lt_stream_end_out(struct lt_stream *stream, int error);
 int lt_stream_end_in(struct lt_stream *stream, int error);
-
-#endif

@@ -1,6 +1,5 @@
 /* answer.h: the look's answers to requests: the page, a document, a dump, a graph, a trace. */
-#ifndef LT_LOOK_ANSWER_H
-#define LT_LOOK_ANSWER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ int lt_document(FILE *to, const void *caller);
 
 /* The page, src/look/page.html, embedded in the program. */
 extern const char lt_page[], lt_page_end[];
-
-#endif

@@ -7,13 +7,10 @@
  * thread of the program (lt_monitor_bystander).
  *
  * Locking: none. Each server belongs to its thread, except `stop`, which wakes the thread. */
-#ifndef LT_LOOK_LOOK_H
-#define LT_LOOK_LOOK_H
+#pragma once
 
 /* LEAT_LOOK and LEAT_LOOK_TOKEN: serves from the start of the runtime to its end. 0, or -EINVAL for
  * values that leat does not understand. If the address is not available, a line on standard error
  * says so, and the program goes on: another program that inherited the variable may use it. */
 int lt_look_serve(void);
 void lt_look_serve_end(void);
-
-#endif

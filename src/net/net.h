@@ -1,6 +1,5 @@
 /* net.h: addresses and sockets from the inside. */
-#ifndef LT_NET_NET_H
-#define LT_NET_NET_H
+#pragma once
 
 #include <leat/net.h>
 
@@ -42,5 +41,3 @@ void lt_net_close(int fd);
  * value. Tests replace it. */
 typedef int lt_net_asks(const char *host, const char *service, leat_address *addresses);
 extern lt_net_asks *_Atomic lt_net_ask;
-
-#endif

@@ -19,8 +19,7 @@
  *
  * A leat_process is one piece of memory with the channel `ended`, and ends with it. The scope and
  * the warden have a reference each. */
-#ifndef LT_PROCESS_PROCESS_H
-#define LT_PROCESS_PROCESS_H
+#pragma once
 
 #include "base/lock.h"
 #include "chan/chan.h"
@@ -78,5 +77,3 @@ void lt_process_close_bells(void);
 /* The process has ended: takes its status. False: it had to end, and the grace of its group is not
  * over. */
 bool lt_process_finish(leat_process *process);
-
-#endif

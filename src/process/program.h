@@ -7,8 +7,7 @@
  *
  * Sanitizers and emulators need a plain fork instead. Then the memory is not shared, and an error
  * comes back through a pipe that execve closes. */
-#ifndef LT_PROCESS_PROGRAM_H
-#define LT_PROCESS_PROGRAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -39,5 +38,3 @@ int lt_each_number(const char *path, void (*fn)(int number, void *arg), void *ar
 /* Starts the program, and returns when it runs: 0 with `pid` and `pidfd` set; or a negative errno
  * value, without a process. Blocks the thread. */
 int lt_program_start(struct lt_program *program);
-
-#endif

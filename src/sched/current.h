@@ -2,8 +2,7 @@
  *
  * After each wait a task may run in another thread. So these words are read anew each time
  * (base/fresh.h), and no pointer from lt_current is kept across a wait. */
-#ifndef LT_SCHED_CURRENT_H
-#define LT_SCHED_CURRENT_H
+#pragma once
 
 #include "base/fresh.h"
 #include "base/util.h"
@@ -111,5 +110,3 @@ static inline void lt_task_spend(struct lt_worker *here, int64_t deadline)
     if (LT_UNLIKELY(--here->budget == 0))
         lt_budget_renew(here);
 }
-
-#endif

@@ -3,8 +3,7 @@
  *
  * One queue for all workers, first in, first out, under a lock. Each task brings the credit for its
  * stack along. */
-#ifndef LT_SCHED_GLOBAL_QUEUE_H
-#define LT_SCHED_GLOBAL_QUEUE_H
+#pragma once
 
 #include "base/util.h"
 #include "sched/worker.h"
@@ -26,5 +25,3 @@ void lt_global_queue_each(bool (*fn)(void *arg, struct lt_party *party), void *a
 
 /* Whether the queue has any party: a hint. */
 bool lt_global_queue_any(void);
-
-#endif

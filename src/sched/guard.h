@@ -3,8 +3,7 @@
  *
  * The handler for SIGSEGV runs on its own stack, one for each worker and thread of the pool. A
  * fault that is no overflow goes to the handler that was installed before. */
-#ifndef LT_SCHED_GUARD_H
-#define LT_SCHED_GUARD_H
+#pragma once
 
 #include "sched/worker.h"
 
@@ -19,5 +18,3 @@ void lt_guard_worker_end(struct lt_worker *worker);
 /* The same on a thread of the pool. */
 void lt_guard_thread_begin(void);
 void lt_guard_thread_end(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* host.h: stacks that host tasks, and switches between them: from a parking task directly to the
  * next ready one, or to the scheduler, which starts new tasks and does everything else. */
-#ifndef LT_SCHED_HOST_H
-#define LT_SCHED_HOST_H
+#pragma once
 
 #include "arch/switch.h"
 #include "sched/current.h"
@@ -68,5 +67,3 @@ struct lt_party *lt_worker_next_ready(struct lt_worker *worker);
 
 /* Returns all stacks and credits that the worker keeps to the pool. */
 void lt_host_close(struct lt_worker *worker);
-
-#endif

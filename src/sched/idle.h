@@ -42,8 +42,7 @@
  * A watcher that sets `unwatched` while others are active makes a barrier and looks once more:
  * either it sees what was added, or the thread that adds something sees the word
  * (base/barrier.h). */
-#ifndef LT_SCHED_IDLE_H
-#define LT_SCHED_IDLE_H
+#pragma once
 
 struct lt_worker;
 
@@ -64,5 +63,3 @@ void lt_idle_look_over(void);
 
 /* If no worker would notice that another is late, makes one watch. The caller may hold any lock. */
 void lt_idle_notify(void);
-
-#endif

@@ -4,8 +4,7 @@
  * src/start assembles the table (start/kinds.c) and hands it over when a runtime starts. No party
  * is made ready, moved or ended while no runtime runs, so the functions are always there. This is a
  * copy, with one array for each column: a call costs one load. */
-#ifndef LT_SCHED_KINDS_H
-#define LT_SCHED_KINDS_H
+#pragma once
 
 #include "sched/party.h"
 #include "sched/reactor.h"
@@ -38,5 +37,3 @@ struct lt_kinds {
 
 /* Set while no runtime exists. */
 extern struct lt_kinds lt_kinds;
-
-#endif

@@ -6,8 +6,7 @@
  * parties that it passed. A thief reads the slots before it moves head. If the owner has reused
  * them meanwhile, head has moved and the thief's swap fails. (Go's runtime has such a queue:
  * runtime/proc.go, runqput and runqgrab.) */
-#ifndef LT_SCHED_LOCAL_QUEUE_H
-#define LT_SCHED_LOCAL_QUEUE_H
+#pragma once
 
 #include "base/config.h"
 #include "base/util.h"
@@ -90,5 +89,3 @@ static inline uint32_t lt_local_queue_steal(struct lt_local_queue *queue, uint32
             return n;
     }
 }
-
-#endif

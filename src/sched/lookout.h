@@ -11,8 +11,7 @@
  * there is no lookout.
  *
  * Locking. lt_lookout_call and lt_lookout_rest are called with the lock of sched/idle.c held. */
-#ifndef LT_SCHED_LOOKOUT_H
-#define LT_SCHED_LOOKOUT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -31,5 +30,3 @@ void lt_lookout_wake(void);
 
 /* The lookout itself: it rests until it is called. */
 void lt_lookout_rest(void);
-
-#endif

@@ -3,8 +3,7 @@
  * Any thread nudges, once it has set task->nudged. The task's home looks at some of its nudged
  * tasks at a time, inside (base/owned.h); a thief may do so in its place. The lists are in the
  * worker (sched/worker.h). */
-#ifndef LT_SCHED_NUDGE_H
-#define LT_SCHED_NUDGE_H
+#pragma once
 
 #include "sched/worker.h"
 
@@ -28,5 +27,3 @@ static inline void lt_worker_look_at_nudges(struct lt_worker *worker)
     if (LT_UNLIKELY(lt_worker_is_nudged(worker)))
         lt_worker_look_at_some_nudges(worker);
 }
-
-#endif

@@ -9,8 +9,7 @@
  *
  * A party is ready at most once at a time. The caller of lt_ready has claimed the wake-up, by the
  * rules of scope/wait.h, and touches neither the party nor its wait afterwards. */
-#ifndef LT_SCHED_PARTY_H
-#define LT_SCHED_PARTY_H
+#pragma once
 
 #include "base/list.h"
 #include "sched/spin.h"
@@ -124,5 +123,3 @@ void lt_ready_elsewhere(struct lt_party *party);
 
 /* Makes a sleeping thread look at its scope. */
 void lt_thread_nudge(struct lt_thread *thread);
-
-#endif

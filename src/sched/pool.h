@@ -2,8 +2,7 @@
  * next piece. Also starts leat's other threads.
  *
  * Each accepted piece of work has a thread at once, so pieces may wait for one another. */
-#ifndef LT_SCHED_POOL_H
-#define LT_SCHED_POOL_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -32,5 +31,3 @@ void lt_pool_close(void);
 
 /* Starts one of the runtime's own threads, which leaves signals to the program's. 0 or -ENOMEM. */
 int lt_thread_start(pthread_t *thread, void *(*fn)(void *), void *argument);
-
-#endif

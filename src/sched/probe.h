@@ -5,8 +5,7 @@
  * that a higher room (src/watch) hands over when the runtime starts. None of these functions waits,
  * or takes a lock that is taken elsewhere. But the memory they write to may grow, even under a
  * channel's lock. */
-#ifndef LT_SCHED_PROBE_H
-#define LT_SCHED_PROBE_H
+#pragma once
 
 #include "sched/party.h"
 
@@ -65,5 +64,3 @@ struct lt_observer {
 
 /* Set while no runtime exists. */
 extern const struct lt_observer *lt_observer;
-
-#endif

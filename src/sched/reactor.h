@@ -15,8 +15,7 @@
  *
  * Locking. A slot's lock is held while its source gets an event, and comes before a channel's
  * lock. */
-#ifndef LT_SCHED_REACTOR_H
-#define LT_SCHED_REACTOR_H
+#pragma once
 
 #include "base/clock.h"
 #include "base/config.h"
@@ -107,5 +106,3 @@ static inline bool lt_reactor_is_due(const struct lt_reactor *reactor)
     return LT_UNLIKELY(lt_reactor_has_sources(reactor)) &&
            lt_clock_now() - reactor->looked >= LT_REACTOR_LOOK_US * LEAT_US;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * A sleeping worker records how many it keeps. A thread that gets none wakes the workers that keep
  * some. They see that memory is short, give all of theirs back, and keep none as long as it is
  * short. */
-#ifndef LT_SCHED_RECLAIM_H
-#define LT_SCHED_RECLAIM_H
+#pragma once
 
 #include "sched/worker.h"
 
@@ -17,5 +16,3 @@ void lt_reclaim_settle(struct lt_worker *worker);
 /* As lt_stack_credits_get(1), after that has failed. Waits a few milliseconds at most, and only if
  * idle workers keep some. */
 bool lt_reclaim_get_one(void);
-
-#endif

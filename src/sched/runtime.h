@@ -1,6 +1,5 @@
 /* runtime.h: what all workers share. A process has one runtime, from leat_start to leat_stop. */
-#ifndef LT_SCHED_RUNTIME_H
-#define LT_SCHED_RUNTIME_H
+#pragma once
 
 #include "sched/kinds.h"
 #include "sched/probe.h"
@@ -56,5 +55,3 @@ struct lt_worker *lt_any_worker(void);
 
 /* Rounds a stack size up to whole pages; -EINVAL when it is out of range. */
 int lt_stack_size_round(size_t *size);
-
-#endif

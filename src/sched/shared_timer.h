@@ -28,8 +28,7 @@
  * leaves the anchor as it is, so that setting and stopping again and again moves it once. If the
  * worker itself has stopped some, it corrects the anchor before it sleeps. If other threads have,
  * the worker wakes by `next` once, in vain. */
-#ifndef LT_SCHED_SHARED_TIMER_H
-#define LT_SCHED_SHARED_TIMER_H
+#pragma once
 
 #include "base/biased.h"
 #include "base/wheel.h"
@@ -114,5 +113,3 @@ static inline bool lt_shared_timer_is_set(struct lt_shared_timer *timer)
 {
     return atomic_load_explicit(&timer->home, memory_order_relaxed) != NULL;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * They are allocated a slab at a time, each slab as large as all others together, up to a bound,
  * and touched only when used. Each worker keeps some free ones; the others are shared, under a
  * lock. Slabs live until the runtime stops, so a descriptor's memory stays a descriptor. */
-#ifndef LT_SCHED_SLAB_H
-#define LT_SCHED_SLAB_H
+#pragma once
 
 #include "sched/worker.h"
 
@@ -17,5 +16,3 @@ void lt_slab_put(struct lt_worker *worker, struct lt_task *task);
 
 /* Frees all slabs; no task is left. */
 void lt_slab_close(void);
-
-#endif

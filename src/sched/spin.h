@@ -14,8 +14,7 @@
  * a sleeper at once. So after an offer that took long the thread makes none for a while, and for
  * twice that while if the next takes long, too. An offer in vain costs 400 ns, a sleep some
  * microseconds. */
-#ifndef LT_SCHED_SPIN_H
-#define LT_SCHED_SPIN_H
+#pragma once
 
 #include "base/config.h"
 #include "base/lock.h"
@@ -64,5 +63,3 @@ static inline bool lt_spin_paid(const struct lt_spin *spin)
 
 /* Called after the looks, if there were any. */
 void lt_spin_learn(struct lt_spin *spin, bool answered);
-
-#endif

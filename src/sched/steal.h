@@ -22,8 +22,7 @@
  *
  * Not moved: the running party, which may be in the inbox already; tasks with pins; jobs that
  * belong to a worker. */
-#ifndef LT_SCHED_STEAL_H
-#define LT_SCHED_STEAL_H
+#pragma once
 
 #include "sched/worker.h"
 
@@ -74,5 +73,3 @@ unsigned lt_steal_direct_left(const struct lt_worker *worker);
 
 /* Inside a worker that has enough to do itself: looks now and then whether another is held up. */
 void lt_look_after_others(struct lt_worker *worker);
-
-#endif

@@ -15,8 +15,7 @@
  *
  * The idle worker is away from `own` meanwhile. The waker takes the party's timers, publishes how
  * many are left, and adds nothing. */
-#ifndef LT_SCHED_TAKEOVER_H
-#define LT_SCHED_TAKEOVER_H
+#pragma once
 
 #include "sched/worker.h"
 
@@ -34,5 +33,3 @@ void lt_takeover_begin_sleep(struct lt_worker *worker, int64_t dry);
 
 /* It is active again, or for the first time. */
 void lt_takeover_end_sleep(struct lt_worker *worker);
-
-#endif

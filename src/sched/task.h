@@ -7,8 +7,7 @@
  *
  * Descriptors come from slabs that live as long as the runtime; each worker keeps some free
  * ones. */
-#ifndef LT_SCHED_TASK_H
-#define LT_SCHED_TASK_H
+#pragma once
 
 #include "arch/stack.h"
 #include "sched/party.h"
@@ -60,5 +59,3 @@ int lt_budget_renew(struct lt_worker *worker);
 
 /* The running task; NULL when the caller is no task. */
 struct lt_task *lt_task_self(void);
-
-#endif

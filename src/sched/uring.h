@@ -24,8 +24,7 @@
  *    not submitted are completed here. No ring is opened again.
  *
  * Locking: inside the worker. `state`, `owed` and the kernel's words are hints elsewhere. */
-#ifndef LT_SCHED_URING_H
-#define LT_SCHED_URING_H
+#pragma once
 
 #include "base/util.h"
 
@@ -120,4 +119,3 @@ static inline uint32_t lt_uring_owed(const struct lt_uring *ring)
  * do something. Certain inside, hints elsewhere. */
 bool lt_uring_has_queued(const struct lt_uring *ring);
 bool lt_uring_has_more(const struct lt_uring *ring);
-#endif

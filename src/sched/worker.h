@@ -26,8 +26,7 @@
  *    and then looks at the inbox again: so one of the two sees the other.
  *  - A worker that is away from `own`, asleep or looking for news, hears of nothing that is added
  *    to its lists and its wheel. So a visitor takes something from it, but adds nothing. */
-#ifndef LT_SCHED_WORKER_H
-#define LT_SCHED_WORKER_H
+#pragma once
 
 #include "base/owned.h"
 #include "base/wheel.h"
@@ -333,5 +332,3 @@ bool lt_worker_has_news(struct lt_worker *worker);
 /* Inside, by the worker or a thief: moves what is in the inbox to the ready list. False if it was
  * empty. */
 bool lt_worker_drain(struct lt_worker *worker);
-
-#endif

@@ -3,8 +3,7 @@
  * To end a wait, a party takes the waiter off the list with the lock held, and makes it ready after
  * it has released the lock. Taking off is the claim, as for a channel's waiters: deadline and scope
  * act at the waiter's home, and find it on the list or not. */
-#ifndef LT_SCOPE_CROWD_H
-#define LT_SCOPE_CROWD_H
+#pragma once
 
 #include "base/lock.h"
 #include "scope/wait.h"
@@ -36,5 +35,3 @@ static inline int lt_crowd_park(struct lt_crowd_waiter *waiter, int64_t deadline
 /* With the lock held: takes the first waiter off the list and puts its party at the head of *woken.
  * NULL: the list is empty. */
 struct lt_crowd_waiter *lt_crowd_take(struct lt_node *list, struct lt_party **woken);
-
-#endif

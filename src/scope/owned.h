@@ -1,8 +1,7 @@
 /* owned.h: things that belong to a scope besides tasks and blocks: objects that it frees, and units
  * that keep it open. For what is built on scopes; scope/scope.h is the inside. Any party may call
  * these. */
-#ifndef LT_SCOPE_OWNED_H
-#define LT_SCOPE_OWNED_H
+#pragma once
 
 #include "base/list.h"
 
@@ -38,5 +37,3 @@ void lt_scope_leave(leat_scope *scope, int result);
 /* Cancels a scope and all scopes inside it. If the scope was not marked before, leat_scope_close
  * will return `reason`. The caller makes sure that the scope is not freed meanwhile. */
 void lt_scope_cancel(leat_scope *scope, int reason);
-
-#endif

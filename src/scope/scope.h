@@ -25,8 +25,7 @@
  * Locking. A scope's lock guards its lists, `result` and the marking.
  * Order: a scope before the scopes inside it, a scope before a channel. Only its opener closes a
  * scope. */
-#ifndef LT_SCOPE_SCOPE_H
-#define LT_SCOPE_SCOPE_H
+#pragma once
 
 #include "base/list.h"
 #include "base/lock.h"
@@ -131,5 +130,3 @@ void lt_deadline_clear(leat_scope *scope);
 /* For a thread that waits: cancels its scopes whose deadline has passed. Returns the next deadline,
  * or LEAT_NEVER. */
 int64_t lt_deadline_attend(const struct lt_party *thread);
-
-#endif

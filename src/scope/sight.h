@@ -1,8 +1,7 @@
 /* sight.h: how a look (watch/look.h) sees things of rooms that the look's room may not include: a
  * descriptor, a batcher, a stage. The thing's room fills in a sight, by a function in its
  * lt_owned_kind or its lt_keeper. The sight's pointers are valid as long as the thing exists. */
-#ifndef LT_SCOPE_SIGHT_H
-#define LT_SCOPE_SIGHT_H
+#pragma once
 
 #include <leat/base.h>
 #include <leat/chan.h>
@@ -48,5 +47,3 @@ static inline void lt_sight_end(uint32_t ends[LT_SIGHT_ENDS], uint32_t *count, u
         ends[*count] = number;
     *count += number != 0;
 }
-
-#endif

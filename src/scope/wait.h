@@ -14,8 +14,7 @@
  *    is over; then its timer is taken out of the wheel.
  *
  * So unlinking the waiter claims the wake-up: the three do not compete for one word. */
-#ifndef LT_SCOPE_WAIT_H
-#define LT_SCOPE_WAIT_H
+#pragma once
 
 #include "base/gap.h"
 #include "base/util.h"
@@ -162,5 +161,3 @@ static inline int lt_wait_park(struct lt_wait *wait, int64_t deadline)
 /* Ends a wait at the waiter's home. False: the wait is over or about to be. After true the caller
  * makes a task ready. */
 bool lt_wait_end(struct lt_wait *wait, int result);
-
-#endif

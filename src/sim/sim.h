@@ -21,8 +21,7 @@
  * the virtual time: never on an address, the real clock, or earlier worlds.
  *
  * Locking. None: a world belongs to one thread. One world exists at a time. */
-#ifndef LT_SIM_SIM_H
-#define LT_SIM_SIM_H
+#pragma once
 
 #include "base/config.h"
 #include "base/world.h"
@@ -183,5 +182,3 @@ void lt_sim_live(struct lt_sim *sim);
 
 /* For the table of kinds (sched/kinds.h), instead of lt_scope_task_ended. */
 bool lt_sim_task_ended(struct lt_task *task, int result);
-
-#endif

@@ -1,6 +1,5 @@
 /* start.h: the tables that the code that starts a runtime hands over to it. */
-#ifndef LT_START_START_H
-#define LT_START_START_H
+#pragma once
 
 #include "sched/kinds.h"
 #include "sched/probe.h"
@@ -10,5 +9,3 @@ extern const struct lt_observer lt_watch_observer;
 
 /* The table of the kinds of parties. */
 extern const struct lt_kinds lt_start_kinds;
-
-#endif

@@ -1,7 +1,6 @@
 /* time.h: functions for the table of kinds (sched/kinds.h): the end of the runtime, and timers that
  * call a function, as parties. */
-#ifndef LT_TIME_TIME_H
-#define LT_TIME_TIME_H
+#pragma once
 
 #include "sched/party.h"
 
@@ -13,5 +12,3 @@ void lt_user_timer_run(struct lt_party *party);
 
 /* Stops the timer, and stores `reason` as its status. False: another party claimed it first. */
 bool lt_user_timer_end(struct lt_party *party, int reason);
-
-#endif

@@ -13,8 +13,7 @@
  *    the reading.
  *  - A tracer with an older generation has no event of the present one.
  * Tracers and their memory stay until the runtime ends, for the next trace. */
-#ifndef LT_TRACE_EVENTS_H
-#define LT_TRACE_EVENTS_H
+#pragma once
 
 #include <leat/block.h>
 
@@ -94,5 +93,3 @@ void lt_trace_put(struct lt_event event);
  * lt_track_next: its next event, in order; NULL: there are no more. */
 struct lt_track lt_trace_track(unsigned i);
 const struct lt_event *lt_track_next(struct lt_track *track);
-
-#endif

@@ -5,8 +5,7 @@
  * trace does not see items: a channel that was made before it has a fast path without a probe.
  *
  * The probes append events (trace/events.h). At the end these become a file (trace/write.h). */
-#ifndef LT_TRACE_TRACE_H
-#define LT_TRACE_TRACE_H
+#pragma once
 
 #include "sched/party.h"
 
@@ -43,5 +42,3 @@ void lt_trace_step(struct lt_worker *worker, const struct lt_party *party);
 void lt_trace_items(uint32_t channel, bool sent, uint64_t n, const struct lt_party *partner);
 void lt_trace_new_channel(uint32_t channel, const char *name);
 void lt_trace_scope(uint32_t scope, bool opened);
-
-#endif

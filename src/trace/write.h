@@ -1,6 +1,5 @@
 /* write.h: the file of a trace: its events become slices, flows and scopes. */
-#ifndef LT_TRACE_WRITE_H
-#define LT_TRACE_WRITE_H
+#pragma once
 
 #include "watch/picture.h"
 
@@ -21,5 +20,3 @@ struct lt_recording {
 
 /* Writes the file: 0, -ENOMEM or -EIO. */
 int lt_trace_write(FILE *to, const struct lt_recording *recording);
-
-#endif

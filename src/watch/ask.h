@@ -1,6 +1,5 @@
 /* ask.h: the workers' own part of a look: their tasks, their ready lists, their wheels. */
-#ifndef LT_WATCH_ASK_H
-#define LT_WATCH_ASK_H
+#pragma once
 
 #include "watch/picture.h"
 
@@ -12,5 +11,3 @@ int lt_look_turn(void);
  * for the answers. Then `answered` in a worker's record says whether its pad has an answer. */
 int lt_look_ask(struct lt_look *look);
 void lt_look_hear(struct lt_look *look);
-
-#endif

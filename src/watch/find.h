@@ -2,8 +2,7 @@
  * under their locks; and parties that no lock keeps in their place. Any thread may start, end and
  * free those during the look. So the asker copies them without a lock, and believes the copy if the
  * party was still in its place afterwards. */
-#ifndef LT_WATCH_FIND_H
-#define LT_WATCH_FIND_H
+#pragma once
 
 #include "watch/picture.h"
 
@@ -16,5 +15,3 @@ void lt_look_at_busy(struct lt_look *look, unsigned worker);
  * that task, or the task cannot be read. */
 bool lt_look_at_running(const struct lt_worker *worker, const struct lt_task *task,
                         uint32_t *number, char *name, size_t size);
-
-#endif

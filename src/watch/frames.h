@@ -11,8 +11,7 @@
  *    Apart from faults, the workers' mask lets only this signal through. The handler is installed
  *    from the start of the runtime to its end, when no thread is left that a late signal could
  *    reach. It passes on signals that leat did not send. */
-#ifndef LT_WATCH_FRAMES_H
-#define LT_WATCH_FRAMES_H
+#pragma once
 
 #include "sched/worker.h"
 
@@ -48,5 +47,3 @@ void lt_frames_of_task(struct lt_frames *to, const struct lt_task *task);
 enum { LT_FRAMES_MS = 100 };
 void lt_frames_of_worker(struct lt_frames *to, struct lt_worker *worker,
                          const struct lt_task **running, uint32_t *number);
-
-#endif

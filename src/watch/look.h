@@ -34,8 +34,7 @@
  *  - Asker and workers take a scope's first tasks, so that both record the same ones.
  *
  * One look runs at a time. A worker that looks answers itself; its tasks wait meanwhile. */
-#ifndef LT_WATCH_LOOK_H
-#define LT_WATCH_LOOK_H
+#pragma once
 
 #include "watch/picture.h"
 
@@ -44,5 +43,3 @@
  * After 0 the records can be read, until lt_look_end frees them. */
 int lt_look_begin(struct lt_look *look, const void *caller, const struct lt_look_bound *bound);
 void lt_look_end(struct lt_look *look);
-
-#endif

@@ -1,6 +1,5 @@
 /* picture.h: what a look has found, for its parts while they look, and for readers afterwards. */
-#ifndef LT_WATCH_PICTURE_H
-#define LT_WATCH_PICTURE_H
+#pragma once
 
 #include "sched/runtime.h"
 #include "watch/records.h"
@@ -113,5 +112,3 @@ size_t lt_look_scope(const struct lt_look *look, const void *scope);
  * becomes its depth in the tree. */
 size_t lt_look_first_record(const struct lt_look *look, size_t place);
 size_t lt_look_next_scope(const struct lt_look *look, size_t at, unsigned *depth);
-
-#endif

@@ -1,7 +1,6 @@
 /* records.h: the records of parties, channels, and things that have channels, and the pads that
  * hold them. */
-#ifndef LT_WATCH_RECORDS_H
-#define LT_WATCH_RECORDS_H
+#pragma once
 
 #include "scope/sight.h"
 #include "scope/wait.h"
@@ -148,5 +147,3 @@ void lt_record_task_at_home(struct lt_pad *pad, const struct lt_task *task, enum
  * They are not freed meanwhile. */
 void lt_record_owned(struct lt_pad *pad, const leat_scope *scope, struct lt_owned *owned);
 void lt_record_orphan(struct lt_pad *pad, leat_chan *ch);
-
-#endif

@@ -9,8 +9,7 @@
  * The table is in shards. Each has a lock that comes after all other locks: a caller may hold a
  * channel's or a scope's. The table grows to at most 64 bytes for each party that waits at the same
  * time, and keeps this memory until the runtime stops. */
-#ifndef LT_WATCH_SINCE_H
-#define LT_WATCH_SINCE_H
+#pragma once
 
 #include "sched/party.h"
 
@@ -27,5 +26,3 @@ int64_t lt_since(const struct lt_party *party);
 /* The number of entries. lt_since_end frees all of them, when no party waits any more. */
 size_t lt_since_count(void);
 void lt_since_end(void);
-
-#endif

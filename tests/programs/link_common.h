@@ -1,6 +1,5 @@
 /* link_common.h: what link_near and link_far share: options as NAME=VALUE, a link, and SIGTERM. */
-#ifndef LEAT_TESTS_LINK_COMMON_H
-#define LEAT_TESTS_LINK_COMMON_H
+#pragma once
 
 #include <leat/leat.h>
 #include <leat/link.h>
@@ -105,5 +104,3 @@ static inline int end(const struct program *p)
     leat_scope_close(p->around);
     return verdict;
 }
-
-#endif

@@ -32,8 +32,7 @@
  * without cores, OUTPUT and ERRORS, RAN, and then REFUSED or ENDED; to a job of another version it
  * is HELLO alone. Both have at most FRAME_PARCEL_MOST bytes. LIMIT and RAN are in queues only, and
  * SIGNAL and CREDIT on streams only. */
-#ifndef LEAT_LINK_FRAME_H
-#define LEAT_LINK_FRAME_H
+#pragma once
 
 #include "shared/text.h"
 
@@ -94,5 +93,3 @@ const char *frame_string(struct frame *f);
 
 /* Whether there are exactly `count` strings, each followed by a NUL. */
 bool frame_strings_are(const struct text *strings, uint64_t count);
-
-#endif

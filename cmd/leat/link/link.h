@@ -7,8 +7,7 @@
  *
  * Locking. `lock` guards the members below it; a writer owns `going` and `gone` while it writes.
  * Any party may send; one party at a time receives. */
-#ifndef LEAT_LINK_LINK_H
-#define LEAT_LINK_LINK_H
+#pragma once
 
 #include "link/frame.h"
 
@@ -57,5 +56,3 @@ void link_finish(struct link *l);
 
 /* Waits until all frames are written, or the deadline. */
 void link_flush(struct link *l, int64_t deadline);
-
-#endif

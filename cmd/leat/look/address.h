@@ -1,6 +1,5 @@
 /* address.h: the address at which the program serves its look, and its token. */
-#ifndef LEAT_LOOK_ADDRESS_H
-#define LEAT_LOOK_ADDRESS_H
+#pragma once
 
 #include "look/trouble.h"
 
@@ -19,5 +18,3 @@ void address_read(struct address *a, const char *given, struct trouble *why);
 /* Takes the first line of a file as the token; with a NULL path, the variable LEAT_LOOK_TOKEN, if
  * it is set. */
 void address_read_token(struct address *a, const char *path, struct trouble *why);
-
-#endif

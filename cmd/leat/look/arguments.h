@@ -1,6 +1,5 @@
 /* arguments.h: the arguments of leat look. */
-#ifndef LEAT_LOOK_ARGUMENTS_H
-#define LEAT_LOOK_ARGUMENTS_H
+#pragma once
 
 #include "look/address.h"
 #include "look/fetch.h"
@@ -19,5 +18,3 @@ struct arguments {
 
 /* Returns -1, or the exit status when there is nothing to do. */
 int arguments_read(struct arguments *o, int argc, char **argv);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * A line is cut at the screen's width, and lines that the screen has no room for are left out. All
  * text passes shown_add. Plain text has no limits and no styles. */
-#ifndef LEAT_LOOK_CANVAS_H
-#define LEAT_LOOK_CANVAS_H
+#pragma once
 
 #include "shared/text.h"
 
@@ -31,5 +30,3 @@ void canvas_end_line(struct canvas *c);
 /* Goes to the line; clears those between. */
 void canvas_to_line(struct canvas *c, size_t line);
 size_t canvas_rows_left(const struct canvas *c);
-
-#endif

@@ -1,6 +1,5 @@
 /* cells.h: what stands in the cells of the lists. */
-#ifndef LEAT_LOOK_CELLS_H
-#define LEAT_LOOK_CELLS_H
+#pragma once
 
 #include "look/document.h"
 #include "look/table.h"
@@ -33,5 +32,3 @@ void cells_add_ends(struct text *to, const struct document *d, const char *const
 double cells_rate(const struct channel *c, const struct document *d, const struct document *before);
 double cells_stage_rate(const struct stage *s, const struct document *d,
                         const struct document *before);
-
-#endif

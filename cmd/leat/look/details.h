@@ -1,6 +1,5 @@
 /* details.h: everything known about one thing, as a table of two columns. */
-#ifndef LEAT_LOOK_DETAILS_H
-#define LEAT_LOOK_DETAILS_H
+#pragma once
 
 #include "look/document.h"
 #include "look/table.h"
@@ -8,5 +7,3 @@
 /* The party, channel or scope of this id. The table is empty if the document has none. */
 void details_fill(struct table *t, const char *id, const struct document *d,
                   const struct document *before);
-
-#endif

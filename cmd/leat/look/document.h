@@ -3,8 +3,7 @@
  * A field that is not known is NULL or NAN. Strings and lists belong to the document. References
  * are ids, which need not exist. Rates come from two documents of the same run of the program:
  * everywhere `before` is an earlier one, or NULL. */
-#ifndef LEAT_LOOK_DOCUMENT_H
-#define LEAT_LOOK_DOCUMENT_H
+#pragma once
 
 #include "look/trouble.h"
 
@@ -120,5 +119,3 @@ const struct stage *document_stage(const struct document *d, const char *id);
 
 /* The worker of this number. */
 const struct worker *document_worker(const struct document *d, double number);
-
-#endif

@@ -3,8 +3,7 @@
  * It reads at most FETCH_MOST bytes of a document, or FETCH_MOST_RAW of an answer that is not
  * parsed, and waits at most FETCH_PATIENCE longer than the program needs. Whatever the server
  * sends, the outcome is the body of a whole answer, or a trouble. */
-#ifndef LEAT_LOOK_FETCH_H
-#define LEAT_LOOK_FETCH_H
+#pragma once
 
 #include "look/address.h"
 #include "look/trouble.h"
@@ -28,5 +27,3 @@ struct wanted {
 /* Writes the body to `to`, which is empty. Call it in a task or thread. */
 void fetch(const struct address *from, const struct wanted *wanted, struct text *to,
            struct trouble *why);
-
-#endif

@@ -3,8 +3,7 @@
  * A field that is missing, or of a wrong type or value, is a trouble that names the field. The call
  * then returns a harmless value, so the caller checks once, at the end. Strings belong to the
  * JSON. */
-#ifndef LEAT_LOOK_FIELDS_H
-#define LEAT_LOOK_FIELDS_H
+#pragma once
 
 #include "look/trouble.h"
 
@@ -37,5 +36,3 @@ json_t *field_array(const struct fields *f, const char *name, enum nullable n);
 
 /* An object within the object; its name is that of the field. */
 struct fields field_object(const struct fields *f, const char *name);
-
-#endif

@@ -1,6 +1,5 @@
 /* format.h: formats numbers with a few digits and a unit. NAN is a number that is not known. */
-#ifndef LEAT_LOOK_FORMAT_H
-#define LEAT_LOOK_FORMAT_H
+#pragma once
 
 enum { FORMATTED = 24 };
 
@@ -12,5 +11,3 @@ const char *format_count(char to[FORMATTED], double count);
 
 /* Of bytes, in units of 1024: 512, 4K, 1.5M; unknown: - */
 const char *format_bytes(char to[FORMATTED], double bytes);
-
-#endif

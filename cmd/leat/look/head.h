@@ -1,6 +1,5 @@
 /* head.h: the lines above the list: the program, its counts, its workers. */
-#ifndef LEAT_LOOK_HEAD_H
-#define LEAT_LOOK_HEAD_H
+#pragma once
 
 #include "look/canvas.h"
 #include "look/document.h"
@@ -15,5 +14,3 @@ void head_draw(struct canvas *c, const struct document *d, const struct document
  * are left out. The history may be NULL. */
 void head_draw_workers(struct canvas *c, const struct document *d, const struct document *before,
                        const struct history *h, size_t most);
-
-#endif

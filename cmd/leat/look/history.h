@@ -1,6 +1,5 @@
 /* history.h: the load of each worker over the last looks, as a line of small bars. */
-#ifndef LEAT_LOOK_HISTORY_H
-#define LEAT_LOOK_HISTORY_H
+#pragma once
 
 #include "look/document.h"
 #include "shared/text.h"
@@ -26,5 +25,3 @@ void history_add(struct history *h, const struct document *d, const struct docum
 
 /* Adds the last `points` loads of that worker, a character for each, the newest last. */
 void history_line(const struct history *h, double worker, size_t points, struct text *to);
-
-#endif

@@ -1,6 +1,5 @@
 /* index.h: finds the things of a document by their ids. */
-#ifndef LEAT_LOOK_INDEX_H
-#define LEAT_LOOK_INDEX_H
+#pragma once
 
 #include "look/document.h"
 
@@ -9,5 +8,3 @@ int index_compare(const char *id, const char *other);
 
 /* Fills the index, which has room for all parties, channels and scopes, and the scopes' depths. */
 void index_make(struct document *d);
-
-#endif

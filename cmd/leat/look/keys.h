@@ -1,6 +1,5 @@
 /* keys.h: the bytes that a terminal sends, as keys. */
-#ifndef LEAT_LOOK_KEYS_H
-#define LEAT_LOOK_KEYS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ struct keys {
 /* Takes the first key off the bytes; false if they hold no whole one. With `over` no more bytes
  * come soon, so a lone Esc is that key. */
 bool keys_take(struct keys *k, bool over, struct key *to);
-
-#endif

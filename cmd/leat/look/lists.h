@@ -1,6 +1,5 @@
 /* lists.h: the lists that can be shown, as tables. */
-#ifndef LEAT_LOOK_LISTS_H
-#define LEAT_LOOK_LISTS_H
+#pragma once
 
 #include "look/document.h"
 #include "look/table.h"
@@ -30,5 +29,3 @@ size_t list_find_column(enum list list, const char *name);
 /* Fills the table. Without `before` no rate is known. */
 void list_fill(struct table *t, enum list list, const struct document *d,
                const struct document *before);
-
-#endif

@@ -3,10 +3,7 @@
  * Its files: address and fetch get the document's text; fields and document check it; lists and
  * details make tables of it; head, screen and canvas draw; view and keys take the user's input;
  * terminal and live keep the screen up to date. */
-#ifndef LEAT_LOOK_LOOK_H
-#define LEAT_LOOK_LOOK_H
+#pragma once
 
 /* Runs `leat look`. Returns the exit status. */
 int look_main(int argc, char **argv);
-
-#endif

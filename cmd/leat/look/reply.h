@@ -1,6 +1,5 @@
 /* reply.h: the head of an HTTP answer. */
-#ifndef LEAT_LOOK_REPLY_H
-#define LEAT_LOOK_REPLY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,5 +16,3 @@ struct reply {
 /* Reads the head that begins the `len` bytes. Returns 0; -EAGAIN if the bytes do not hold all of
  * it; -EBADMSG if this is no HTTP. */
 int reply_read(struct reply *r, const char *bytes, size_t len);
-
-#endif

@@ -1,6 +1,5 @@
 /* screen.h: puts the parts of a screen together. */
-#ifndef LEAT_LOOK_SCREEN_H
-#define LEAT_LOOK_SCREEN_H
+#pragma once
 
 #include "look/canvas.h"
 #include "look/document.h"
@@ -11,5 +10,3 @@
 /* Draws the view, which is fresh. The history may be NULL. */
 void screen_draw(struct canvas *c, struct view *v, const struct document *d,
                  const struct document *before, const struct history *h, const struct trouble *why);
-
-#endif

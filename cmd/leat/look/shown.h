@@ -3,8 +3,7 @@
  * The texts are UTF-8. A control character, a character that changes the direction of writing, and
  * a character that the locale cannot show become a `?`. So a text stays on one line, and cannot
  * control the terminal. */
-#ifndef LEAT_LOOK_SHOWN_H
-#define LEAT_LOOK_SHOWN_H
+#pragma once
 
 #include "shared/text.h"
 
@@ -14,5 +13,3 @@ size_t shown_add(struct text *to, const char *string, size_t most);
 
 /* The columns that the whole string takes. */
 size_t shown_width(const char *string);
-
-#endif

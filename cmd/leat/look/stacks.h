@@ -1,6 +1,5 @@
 /* stacks.h: the list of call stacks: a row stands for all parties with equal calls. */
-#ifndef LEAT_LOOK_STACKS_H
-#define LEAT_LOOK_STACKS_H
+#pragma once
 
 #include "look/document.h"
 #include "look/table.h"
@@ -9,5 +8,3 @@
 const char *const *stacks_calls(const struct document *d, const struct party *p, size_t *count);
 
 void stacks_fill(struct table *t, const struct document *d);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * A table is filled row by row, each row cell by cell. A table whose memory has run out has no
  * rows. A zeroed struct is an empty table. The ids of rows belong to the document. */
-#ifndef LEAT_LOOK_TABLE_H
-#define LEAT_LOOK_TABLE_H
+#pragma once
 
 #include "shared/text.h"
 
@@ -60,5 +59,3 @@ const char *table_cell(const struct table *t, const struct row *r, size_t column
 /* Keeps the rows that have a cell with the text; case does not matter. */
 void table_filter(struct table *t, const char *text);
 void table_sort(struct table *t, size_t column, bool reverse);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Between terminal_enter and terminal_leave the terminal shows its alternate screen, and gives each
  * key at once. Signals of keys (Ctrl-C, Ctrl-Z) come as usual. */
-#ifndef LEAT_LOOK_TERMINAL_H
-#define LEAT_LOOK_TERMINAL_H
+#pragma once
 
 #include "shared/text.h"
 
@@ -27,5 +26,3 @@ void terminal_leave(struct terminal *t);
 /* Whether this process may use the terminal now. */
 bool terminal_is_ours(const struct terminal *t);
 void terminal_size(const struct terminal *t, size_t *columns, size_t *rows);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * The text may quote a server's answer, so it is shown only by shown_add. The first trouble stays;
  * later ones are its consequences. */
-#ifndef LEAT_LOOK_TROUBLE_H
-#define LEAT_LOOK_TROUBLE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -21,5 +20,3 @@ __attribute__((format(printf, 2, 3))) void trouble_say(struct trouble *t, const 
 
 /* Records the negative errno value `error`. */
 void trouble_error(struct trouble *t, int error);
-
-#endif

@@ -1,6 +1,5 @@
 /* view.h: the user's choice of what to see, and how keys change it. */
-#ifndef LEAT_LOOK_VIEW_H
-#define LEAT_LOOK_VIEW_H
+#pragma once
 
 #include "look/document.h"
 #include "look/keys.h"
@@ -45,5 +44,3 @@ void view_refresh(struct view *v, const struct document *d, const struct documen
 void view_scroll(struct view *v, size_t page);
 
 enum reaction view_press(struct view *v, const struct key *key);
-
-#endif

@@ -4,8 +4,7 @@
  * last part, {//} folder, {/.} last part without extension; so {2/.}, too. {#} is the job's number,
  * {%} its place. Other braces are left alone, as are a shell's ${1}. No shell sees the
  * placeholders. */
-#ifndef LEAT_MAP_COMMAND_H
-#define LEAT_MAP_COMMAND_H
+#pragma once
 
 #include "map/plan.h"
 #include "shared/text.h"
@@ -38,5 +37,3 @@ void command_output(const struct plan *p, const struct row *row, struct which wh
 /* Adds `count` arguments, each followed by a NUL, so that a shell reads the same ones. The text is
  * one line in every locale. */
 void command_quote(struct text *to, const char *arguments, size_t count);
-
-#endif

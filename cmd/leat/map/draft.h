@@ -1,6 +1,5 @@
 /* draft.h: the file of --output, which gets its name only when its job has succeeded. */
-#ifndef LEAT_MAP_DRAFT_H
-#define LEAT_MAP_DRAFT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ void draft_free(struct draft *d);
 
 /* The number of bytes in it. */
 uint64_t draft_size(const struct draft *d);
-
-#endif

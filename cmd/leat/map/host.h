@@ -10,8 +10,7 @@
  *
  * Locking. A host's `lock` guards its list of jobs, `lost`, and the members of struct remote that
  * say so. A link's lock is taken under it or under the run's, and no other lock is. */
-#ifndef LEAT_MAP_HOST_H
-#define LEAT_MAP_HOST_H
+#pragma once
 
 #include "link/link.h"
 #include "map/job.h"
@@ -148,5 +147,3 @@ int answer_read(struct remote *remote, const char *bytes, size_t n);
 
 /* The try has failed in a queue: reports the reason, and lets the job fail. */
 void answer_fail(struct job *job, const struct remote *remote);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * They come from the lists of the command line, or from lines, which are read ahead no farther than
  * their buffer. */
-#ifndef LEAT_MAP_ITEMS_H
-#define LEAT_MAP_ITEMS_H
+#pragma once
 
 #include "map/command.h"
 #include "shared/lines.h"
@@ -41,5 +40,3 @@ int items_next(struct items *it, struct input *input);
 /* The number of all rows; 0 if that is unknown before the end. Any thread may call this after
  * items_open. It reads a large file for long, until its scope is cancelled. */
 uint64_t items_total(const struct items *it);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Its party owns it until it has sent the news of its end; then the deliverer does. The members
  * that they share until then are under the run's lock. */
-#ifndef LEAT_MAP_JOB_H
-#define LEAT_MAP_JOB_H
+#pragma once
 
 #include "map/replay.h"
 #include "map/run.h"
@@ -114,5 +113,3 @@ void output_drop(struct job *job);
 /* Called before another try: forgets the standard output of the last one. If its machine was
  * `lost`, a part may already be printed: then that part must come again. */
 void output_forget(struct job *job, bool lost);
-
-#endif

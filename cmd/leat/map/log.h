@@ -1,7 +1,6 @@
 /* log.h: the log: a line for each job that is over and delivered, in the format of GNU parallel;
  * and the jobs in the log of an earlier run. */
-#ifndef LEAT_MAP_LOG_H
-#define LEAT_MAP_LOG_H
+#pragma once
 
 #include "map/plan.h"
 
@@ -35,5 +34,3 @@ bool log_has(struct log *l, const char *command);
 
 /* 0 or a negative errno value. */
 int log_write(struct log *l, const struct log_line *line);
-
-#endif

@@ -1,6 +1,5 @@
 /* machines.h: the list of --on: the machines that run commands, and how many each at a time. */
-#ifndef LEAT_MAP_MACHINES_H
-#define LEAT_MAP_MACHINES_H
+#pragma once
 
 #include "map/plan.h"
 
@@ -8,5 +7,3 @@
  * Returns 0, or the exit status after a message. */
 int machines_add(struct plan *p, const char *list);
 void machines_free(struct plan *p);
-
-#endif

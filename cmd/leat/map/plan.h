@@ -1,6 +1,5 @@
 /* plan.h: the options and arguments of `leat map`. */
-#ifndef LEAT_MAP_PLAN_H
-#define LEAT_MAP_PLAN_H
+#pragma once
 
 #include "shared/queue.h"
 #include "shared/usage.h"
@@ -70,5 +69,3 @@ void plan_free(struct plan *p);
 
 /* Prints the error and how to get help. Returns EXIT_TROUBLE. */
 #define plan_refuse(...) usage_refuse("leat map", EXIT_TROUBLE, __VA_ARGS__)
-
-#endif

@@ -1,7 +1,6 @@
 /* replay.h: a job that begins again because its machine was lost: the part of its standard output
  * that is already printed must come again, byte for byte, and is not printed twice. */
-#ifndef LEAT_MAP_REPLAY_H
-#define LEAT_MAP_REPLAY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ size_t replay_take(struct replay *r, const char *bytes, size_t n);
 
 /* At the end of a try: whether the owed output has come. */
 bool replay_is_whole(const struct replay *r);
-
-#endif

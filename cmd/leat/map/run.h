@@ -29,8 +29,7 @@
  *
  * Locking. `lock` guards the members below it, and the members of jobs that say so. It is not held
  * during a wait. */
-#ifndef LEAT_MAP_RUN_H
-#define LEAT_MAP_RUN_H
+#pragma once
 
 #include "map/items.h"
 #include "map/log.h"
@@ -180,5 +179,3 @@ int signals_attend(struct run *run);
 
 /* A task: draws the progress line. */
 int draw_progress(void *run);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * The file has no name, so it disappears with the run. When neither has room, the caller has to
  * wait: a full disk delays a run, but does not end it. */
-#ifndef LEAT_MAP_STORE_H
-#define LEAT_MAP_STORE_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -45,5 +44,3 @@ int64_t store_take(struct store *s, struct held *from, enum stream *stream, char
 /* Forgets all bytes, or those of one stream. */
 void store_drop(struct store *s, struct held *held);
 void store_drop_stream(struct store *s, struct held *held, enum stream stream);
-
-#endif

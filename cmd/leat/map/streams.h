@@ -2,8 +2,7 @@
  *
  * The output of a call is not mixed with that of others. After an error on standard output nothing
  * more is written there. */
-#ifndef LEAT_MAP_STREAMS_H
-#define LEAT_MAP_STREAMS_H
+#pragma once
 
 #include "map/plan.h"
 #include "map/store.h"
@@ -45,5 +44,3 @@ __attribute__((format(printf, 2, 3))) void streams_say(struct streams *s, const 
 
 /* Draws the progress line. */
 void streams_show(struct streams *s, const char *text);
-
-#endif

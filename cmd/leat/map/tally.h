@@ -1,6 +1,5 @@
 /* tally.h: counts the jobs that have ended, and how, and how long the successful ones took. */
-#ifndef LEAT_MAP_TALLY_H
-#define LEAT_MAP_TALLY_H
+#pragma once
 
 #include "map/plan.h"
 
@@ -21,5 +20,3 @@ int64_t tally_median(const struct tally *t);
 
 /* Whether the run has reached the goal of --halt. */
 bool tally_reached(const struct tally *t, const struct halt *h);
-
-#endif

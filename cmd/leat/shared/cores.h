@@ -1,8 +1,5 @@
 /* cores.h: how many cores this process may use. */
-#ifndef LEAT_CMD_CORES_H
-#define LEAT_CMD_CORES_H
+#pragma once
 
 /* Returns 1 or more. */
 unsigned cores_usable(void);
-
-#endif

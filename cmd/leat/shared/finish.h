@@ -1,6 +1,5 @@
 /* finish.h: how a command ends. */
-#ifndef LEAT_CMD_FINISH_H
-#define LEAT_CMD_FINISH_H
+#pragma once
 
 /* Flushes stdio's standard output. Returns `status`, or `failure` with a message if the output was
  * not written. */
@@ -13,5 +12,3 @@ int finish_version(const char *program, int failure);
 
 /* Ends the program by the signal, so that a shell sees that, and its loops stop, too. */
 int finish_by_signal(int number);
-
-#endif

@@ -4,12 +4,9 @@
  * it is for a command that is linked with libleat-link's objects and without an archive of hiredis.
  * None of these functions is called before hiredis_load has returned true. No lock: no other thread
  * runs yet. */
-#ifndef LEAT_CMD_HIREDIS_H
-#define LEAT_CMD_HIREDIS_H
+#pragma once
 
 #include <stdbool.h>
 
 /* Loads the library, once. False: the system does not have it. */
 bool hiredis_load(void);
-
-#endif

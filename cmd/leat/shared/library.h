@@ -1,7 +1,6 @@
 /* library.h: shared libraries that are loaded when they are used: many relocations take more than a
  * millisecond at the start of a program, which other commands need not pay. */
-#ifndef LEAT_CMD_LIBRARY_H
-#define LEAT_CMD_LIBRARY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,5 +13,3 @@
  * which are NULL before. Only one thread at a time may call it. False: the system does not have
  * it. */
 bool library_load(const char *file, const char *const *functions, size_t count, void *to);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * The caller waits for the file itself, and a cancelled scope ends that wait. leat_lines would read
  * in another task, which has to be woken, and allocate each line; lists have millions. */
-#ifndef LEAT_CMD_LINES_H
-#define LEAT_CMD_LINES_H
+#pragma once
 
 #include "shared/text.h"
 
@@ -36,5 +35,3 @@ int lines_next(struct lines *l, char **line, size_t *len);
 /* Reads up to `most` bytes after those that are there; at_end: there are no more. 0, -ECANCELED,
  * -ENOMEM or leat_read's error. */
 int lines_read(struct lines *l, size_t most);
-
-#endif

@@ -1,6 +1,5 @@
 /* number.h: whole numbers in arguments. */
-#ifndef LEAT_CMD_NUMBER_H
-#define LEAT_CMD_NUMBER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,5 +13,3 @@ bool number_begin_decimal(const char *text, double *to, const char **rest);
 
 /* Whether the text is a number from `least` to `most`, and nothing else. */
 bool number_read(const char *text, unsigned least, unsigned most, unsigned *to);
-
-#endif

@@ -1,6 +1,5 @@
 /* program.h: the arguments and environment of a program. */
-#ifndef LEAT_CMD_PROGRAM_H
-#define LEAT_CMD_PROGRAM_H
+#pragma once
 
 #include <stddef.h>
 
@@ -14,5 +13,3 @@ const char **program_strings(const char *strings, size_t count);
 /* The environment, in which `count` variables NAME=value replace others of these names, then NULL.
  * The caller frees the array. NULL: no memory. */
 const char **program_environment(const char *const *variables, size_t count);
-
-#endif

@@ -3,8 +3,7 @@
  * It is shown if standard error is a terminal with this program in the foreground, after half a
  * second, and redrawn at most ten times a second. Before anything else is written to the terminal,
  * the line must be erased. */
-#ifndef LEAT_CMD_PROGRESS_H
-#define LEAT_CMD_PROGRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ double progress_seconds(const struct progress *p);
 
 /* Writes ", 1:02:03 left", or nothing for 100 hours or more. */
 void progress_add_left(char *to, size_t room, double seconds);
-
-#endif

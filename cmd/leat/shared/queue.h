@@ -5,8 +5,7 @@
  *
  * The part before the last slash is the address of an engine, as in leat/link.h. It has no
  * password, since all users of the machine see a command line. */
-#ifndef LEAT_CMD_QUEUE_H
-#define LEAT_CMD_QUEUE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -37,5 +36,3 @@ void queue_free(struct queue *q);
 
 /* Says why the engine cannot be used. */
 const char *queue_error(const struct queue *q, int error);
-
-#endif

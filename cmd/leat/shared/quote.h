@@ -4,8 +4,7 @@
  * it can be pasted into a shell, and so that bytes that are not printable in the user's locale
  * cannot confuse the terminal. The form is that of coreutils 9.1, with one exception: if a name has
  * a ' and ends in something unprintable, a shell would read coreutils' form as another name. */
-#ifndef LEAT_CMD_QUOTE_H
-#define LEAT_CMD_QUOTE_H
+#pragma once
 
 #include "shared/text.h"
 
@@ -15,5 +14,3 @@ void quote_name(struct text *to, const char *name);
  * control bytes. The same bytes give the same text in each locale, so that a log finds its commands
  * again. */
 void quote_word(struct text *to, const char *argument);
-
-#endif

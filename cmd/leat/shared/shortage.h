@@ -4,8 +4,7 @@
  * A job has one try, and then waits for the turn: only the job that has the turn tries again. A try
  * takes a thread and a process. Several jobs that try at once could take from each other what each
  * of them lacks, again and again. */
-#ifndef LEAT_CMD_SHORTAGE_H
-#define LEAT_CMD_SHORTAGE_H
+#pragma once
 
 #include <leat/leat.h>
 
@@ -31,5 +30,3 @@ bool shortage_wait(leat_mutex *turn, struct patience *patience, bool alone, leat
 
 /* The job waits no longer: the turn is for the next job. */
 void shortage_over(leat_mutex *turn, const struct patience *patience);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * A signal that is ignored at the start stays ignored: with nohup, or in a shell's background. The
  * command decides what a second signal does; in the end it dies of the first one (finish.h). */
-#ifndef LEAT_CMD_STOP_H
-#define LEAT_CMD_STOP_H
+#pragma once
 
 #include <leat/leat.h>
 
@@ -28,5 +27,3 @@ int stop_open(struct stop *s, leat_scope *scope, bool pauses, stop_fn *act, void
 
 /* The last call of `act` may end later, but before the scope is closed. */
 void stop_close(struct stop *s);
-
-#endif

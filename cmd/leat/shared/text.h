@@ -2,8 +2,7 @@
  *
  * When memory runs out, the text is `broken` and further additions do nothing. So the caller checks
  * once, at the end, instead of at each step. A zeroed struct is an empty text. */
-#ifndef LEAT_CMD_TEXT_H
-#define LEAT_CMD_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ const char *text_string(struct text *t);
 /* Empties the text and keeps its memory. */
 void text_clear(struct text *t);
 void text_free(struct text *t);
-
-#endif

@@ -1,6 +1,5 @@
 /* usage.h: messages about wrong arguments. Each returns the exit status. */
-#ifndef LEAT_CMD_USAGE_H
-#define LEAT_CMD_USAGE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ int usage_number(const char *program, int status, const char *option, const char
                  unsigned least, unsigned most, unsigned *to);
 int usage_duration(const char *program, int status, const char *option, const char *argument,
                    int64_t least, int64_t *to);
-
-#endif

@@ -1,6 +1,5 @@
 /* blake2b.h: BLAKE2b (RFC 7693) with digests of 1 to 64 bytes. libcrypto offers only 64. */
-#ifndef LEAT_CMD_BLAKE2B_H
-#define LEAT_CMD_BLAKE2B_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ struct blake2b {
 void blake2b_begin(struct blake2b *b, size_t size);
 void blake2b_add(struct blake2b *b, const void *bytes, size_t len);
 void blake2b_end(struct blake2b *b, unsigned char *digest);
-
-#endif

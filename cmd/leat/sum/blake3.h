@@ -10,8 +10,7 @@
  * Their sizes are the powers of two in `chunks`; but the last one may still be in two halves, since
  * its parent may be the root until more bytes come. For the same reason chunk 0 stays in `tail`
  * until more bytes come. */
-#ifndef LEAT_CMD_BLAKE3_H
-#define LEAT_CMD_BLAKE3_H
+#pragma once
 
 #include "kernels/nodes.h"
 
@@ -40,5 +39,3 @@ enum { BLAKE3_SUBTREE_CHUNKS = 1024, BLAKE3_SUBTREE = BLAKE3_SUBTREE_CHUNKS * NO
 void blake3_begin_subtree(struct blake3 *b, const struct node_way *way, uint64_t number);
 void blake3_end_subtree(struct blake3 *b, unsigned char value[NODE_VALUE]);
 void blake3_add_subtree(struct blake3 *b, const unsigned char value[NODE_VALUE]);
-
-#endif

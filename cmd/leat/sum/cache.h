@@ -10,8 +10,7 @@
  *
  * `loaded` and `lines` do not change until the run ends, so digesters read them without a lock.
  * Only the collector uses `met`, `fresh` and `changed`. */
-#ifndef LEAT_CMD_CACHE_H
-#define LEAT_CMD_CACHE_H
+#pragma once
 
 #include "selection.h"
 #include "shared/text.h"
@@ -65,5 +64,3 @@ size_t line_whose(const char *line, size_t len);
 /* The place in the table of the line that begins with these bytes, or the free place for it. The
  * table must not be empty; it always has a free place. */
 size_t lines_place(const struct cache *c, const char *whose, size_t len);
-
-#endif

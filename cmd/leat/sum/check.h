@@ -12,8 +12,7 @@
  * A \ at the beginning says that in the name \\ stands for \, \n for a line feed and \r for a
  * carriage return. Blanks before all this are ignored, and so are empty lines and lines that begin
  * with #. */
-#ifndef LEAT_CMD_CHECK_H
-#define LEAT_CMD_CHECK_H
+#pragma once
 
 #include "selection.h"
 
@@ -43,5 +42,3 @@ struct checked {
 
 /* Parses one line, with or without its end, and changes it. `line` has room for one more byte. */
 enum line_kind check_read(struct grammar *g, char *line, size_t len, struct checked *found);
-
-#endif

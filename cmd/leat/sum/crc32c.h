@@ -1,6 +1,5 @@
 /* crc32c.h: CRC-32C (Castagnoli), as in iSCSI (RFC 3720), ext4 and Btrfs. */
-#ifndef LEAT_CMD_CRC32C_H
-#define LEAT_CMD_CRC32C_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -11,5 +10,3 @@ uint32_t crc32c_add(uint32_t sum, const void *bytes, size_t len);
 
 /* The same without such instructions. */
 uint32_t crc32c_add_plain(uint32_t sum, const void *bytes, size_t len);
-
-#endif

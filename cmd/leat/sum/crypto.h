@@ -1,6 +1,5 @@
 /* crypto.h: libcrypto, loaded (shared/library.h) when a digest needs it. */
-#ifndef LEAT_CMD_CRYPTO_H
-#define LEAT_CMD_CRYPTO_H
+#pragma once
 
 /* digest.c uses the old interface of OpenSSL, since OpenSSL 3's cannot begin from a state in the
  * middle of a message. */
@@ -36,5 +35,3 @@ extern struct crypto libcrypto;
 /* Loads the library, once. Only one thread at a time may call it. False: the system does not have
  * it. */
 bool crypto_load(void);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Descriptors that are open at the start count too. So a low limit makes the command slow, down to
  * one file and one folder at a time, but no file fails because of it. */
-#ifndef LEAT_CMD_DESCRIPTORS_H
-#define LEAT_CMD_DESCRIPTORS_H
+#pragma once
 
 #include "flow.h"
 
@@ -11,5 +10,3 @@
  * walk may have open. `others`: descriptors for everything else, including a walk's first folder.
  * Returns 0, or -EMFILE if not even one file can be open. */
 int descriptors_share(struct flow *f, size_t others, size_t *folders);
-
-#endif

@@ -12,8 +12,7 @@
  *
  * A reader takes a turn only when it has none on any device, so two readers never wait for each
  * other. */
-#ifndef LEAT_CMD_DEVICE_H
-#define LEAT_CMD_DEVICE_H
+#pragma once
 
 #include <leat/leat.h>
 #include <stdbool.h>
@@ -56,5 +55,3 @@ void turn_gave(const struct turn *t, size_t bytes);
 
 /* One of the turn's files has been read. The last one ends the turn. */
 void turn_end(struct turn *t);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * A `struct algorithm` is a row of a constant table. A `struct hasher` belongs to one thread and
  * digests one message at a time: begin, add any number of times, end. Only opening it allocates. */
-#ifndef LEAT_CMD_DIGEST_H
-#define LEAT_CMD_DIGEST_H
+#pragma once
 
 #include "kernels/kernels.h"
 
@@ -50,5 +49,3 @@ int hasher_end(struct hasher *h, unsigned char *digest);
 
 /* The hasher's state if it computes BLAKE3, else NULL. */
 struct blake3 *hasher_tree(struct hasher *h);
-
-#endif

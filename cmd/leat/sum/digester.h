@@ -3,8 +3,7 @@
  * It digests one file at a time through hashers (digester.c), or many files at once in lanes
  * (lanes.c). It hands over finished slots many at a time, but always before anything that may take
  * long. */
-#ifndef LEAT_CMD_DIGESTER_H
-#define LEAT_CMD_DIGESTER_H
+#pragma once
 
 #include "hashers.h"
 #include "reading.h"
@@ -33,5 +32,3 @@ void digester_finish(struct digester *d, struct slot *s, int error);
 
 /* Digests all files, many at a time. 0, -ECANCELED or -ENOMEM. */
 int lanes_work(struct digester *d);
-
-#endif

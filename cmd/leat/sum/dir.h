@@ -7,8 +7,7 @@
  *
  * Only the walk's thread takes holds; any thread drops them. So a node that the walk finds closed
  * stays closed until the walk opens it again, by its name in the parent. */
-#ifndef LEAT_CMD_DIR_H
-#define LEAT_CMD_DIR_H
+#pragma once
 
 #include "shared/text.h"
 
@@ -57,5 +56,3 @@ void dirs_notify(leat_chan *wakeup, size_t few);
 /* The number of open folders, and that of all nodes. */
 size_t dirs_open(void);
 size_t dirs_alive(void);
-
-#endif

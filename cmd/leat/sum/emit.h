@@ -2,8 +2,7 @@
  *
  * One thread, the collector's, owns standard output and standard error. A message on standard error
  * follows all earlier lines on standard output, so that the two make sense together. */
-#ifndef LEAT_CMD_EMIT_H
-#define LEAT_CMD_EMIT_H
+#pragma once
 
 #include "goal.h"
 #include "options.h"
@@ -79,5 +78,3 @@ const char *emit_path(struct emitter *e, const struct slot *s);
  * being digested, or NULL. */
 void emit_progress(struct emitter *e, uint64_t digested, const struct goal *goal,
                    const struct slot *in_hand);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * They are read before the run and do not change during it. What they match does not depend on the
  * locale: a ? is one byte, and [a-z] has no capitals. */
-#ifndef LEAT_CMD_EXCLUDE_H
-#define LEAT_CMD_EXCLUDE_H
+#pragma once
 
 #include "pattern.h"
 
@@ -32,5 +31,3 @@ bool exclude_has(const struct exclude *e, const struct dir *folder, const char *
 /* Whether to leave out a file that a check list names by this path: itself or a folder of it is
  * excluded. 1, 0, or -ENOMEM. */
 int exclude_has_path(const struct exclude *e, const char *path);
-
-#endif

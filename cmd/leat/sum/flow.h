@@ -15,8 +15,7 @@
  *
  * The producer numbers the slots. At most FLOW_WINDOW are under way, so the collector sorts them
  * with a ring of that size. */
-#ifndef LEAT_CMD_FLOW_H
-#define LEAT_CMD_FLOW_H
+#pragma once
 
 #include "emit.h"
 #include "goal.h"
@@ -125,5 +124,3 @@ static inline void flow_unshow(struct flow *f, struct slot *s)
 /* The tasks that flow_run starts; the argument is the flow. */
 int digest_task(void *flow);
 int collect_task(void *flow);
-
-#endif

@@ -1,6 +1,5 @@
 /* form.h: the form of a line with a digest. */
-#ifndef LEAT_CMD_FORM_H
-#define LEAT_CMD_FORM_H
+#pragma once
 
 #include "digest.h"
 #include "shared/text.h"
@@ -18,5 +17,3 @@ void form_add(const struct form *f, struct text *to, const struct algorithm *a,
 
 /* Adds the name; with `escape`, \\, \n and \r replace these bytes. */
 void form_add_name(struct text *to, const char *name, bool escape);
-
-#endif

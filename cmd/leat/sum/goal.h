@@ -7,8 +7,7 @@
  *
  * The producer writes it, the collector reads it. The atomics are relaxed: each is used by itself,
  * and it does no harm to show it a moment too early or too late. */
-#ifndef LEAT_CMD_GOAL_H
-#define LEAT_CMD_GOAL_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -36,5 +35,3 @@ void goal_end(struct goal *g);
 
 /* The bytes of all files; 0 if not known. */
 double goal_bytes(const struct goal *g);
-
-#endif

@@ -3,8 +3,7 @@
  * A thread that would block on one waits for that and for the halt together. It polls: by the
  * reactor, a worker would wake for each read, too, and a fast digest of a pipe took twice as
  * long. */
-#ifndef LEAT_CMD_HALT_H
-#define LEAT_CMD_HALT_H
+#pragma once
 
 /* 0 or a negative errno value. */
 int halt_open(void);
@@ -17,5 +16,3 @@ void halt_now(void);
 
 /* Waits until `fd` has one of poll's `events`, or an error. 0, or -ECANCELED once halted. */
 int halt_wait(int fd, short events);
-
-#endif

@@ -1,7 +1,6 @@
 /* hashers.h: several digests of one message at a time. Each has its own hasher, which is opened
  * when the digest is first wanted. They belong to one thread. */
-#ifndef LEAT_CMD_HASHERS_H
-#define LEAT_CMD_HASHERS_H
+#pragma once
 
 #include "selection.h"
 
@@ -21,5 +20,3 @@ int hashers_end(struct hashers *h, unsigned char *digests);
 
 /* After hashers_begin: the state of the only digest if that is BLAKE3, else NULL. */
 struct blake3 *hashers_tree(const struct hashers *h);
-
-#endif

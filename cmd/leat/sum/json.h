@@ -1,10 +1,7 @@
 /* json.h: a file's name in a line of JSON. */
-#ifndef LEAT_CMD_JSON_H
-#define LEAT_CMD_JSON_H
+#pragma once
 
 #include "shared/text.h"
 
 /* "key":"name". JSON cannot hold a name that is not UTF-8; that becomes "key_hex":"digits". */
 void json_name(struct text *to, const char *key, const char *name);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * reading_begin has asked the disk for them, and other files are digested first. So the disk has
  * several requests at a time, and a digester seldom waits for it. They are taken in order. */
-#ifndef LEAT_CMD_LATER_H
-#define LEAT_CMD_LATER_H
+#pragma once
 
 #include "reading.h"
 
@@ -53,5 +52,3 @@ static inline void later_close(struct later *l)
         reading_close(&r);
     }
 }
-
-#endif

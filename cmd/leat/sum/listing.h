@@ -3,8 +3,7 @@
  * A folder's name is sorted as if it ended in '/', so a walk that enters each folder when it meets
  * it yields all paths in the order of their bytes. A listing is one piece of memory with nothing
  * but names, since a walk keeps one for each folder above the present one. */
-#ifndef LEAT_CMD_LISTING_H
-#define LEAT_CMD_LISTING_H
+#pragma once
 
 #include "exclude.h"
 #include "shared/text.h"
@@ -45,5 +44,3 @@ int list_folder(struct lister *l, const struct dir *folder, bool follow_links,
 
 /* Returns the entry at *at, which starts as `names`, and moves *at to the next one. */
 struct entry listing_next(const char **at);
-
-#endif

@@ -8,8 +8,7 @@
  * With n names, an unlisted file is taken for a listed one with probability n/2^64.
  *
  * It belongs to the producer's thread. */
-#ifndef LEAT_CMD_NAMED_H
-#define LEAT_CMD_NAMED_H
+#pragma once
 
 #include "shared/text.h"
 
@@ -36,5 +35,3 @@ bool named_has(const struct named *n, dev_t device, ino_t inode, const char *nam
 
 /* 1 if the path is that of an entry, otherwise 0, or an error as above. */
 int named_has_path(struct named *n, const char *path);
-
-#endif

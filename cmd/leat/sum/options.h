@@ -1,6 +1,5 @@
 /* options.h: the options and arguments of `leat sum`. */
-#ifndef LEAT_CMD_OPTIONS_H
-#define LEAT_CMD_OPTIONS_H
+#pragma once
 
 #include "exclude.h"
 #include "persona.h"
@@ -40,5 +39,3 @@ void options_free(struct options *o);
 
 /* Prints the help (help.c); `a`: the persona's usual algorithm. */
 void help_print(const struct persona *p, const struct algorithm *a);
-
-#endif

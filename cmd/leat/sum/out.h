@@ -4,8 +4,7 @@
  * stopped terminal), the flush waits for room and for the halt together, and writes whole lines in
  * pieces that a pipe takes at once. So lines of several programs on one pipe do not mix, and a halt
  * never leaves half a line. After a failed write all later ones do nothing. */
-#ifndef LEAT_CMD_OUT_H
-#define LEAT_CMD_OUT_H
+#pragma once
 
 #include "shared/text.h"
 
@@ -24,5 +23,3 @@ void out_free(struct out *o);
 
 /* Writes all gathered lines. 0, the first failure, or -ECANCELED if halted. */
 int out_flush(struct out *o);
-
-#endif

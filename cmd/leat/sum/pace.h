@@ -9,8 +9,7 @@
  * until the next.
  *
  * These functions only calculate: the caller reports what was read, and applies the limit. */
-#ifndef LEAT_CMD_PACE_H
-#define LEAT_CMD_PACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ void pace_open(struct pace *p);
 /* Reports that at `now`, in nanoseconds, one of `busy` readers has read `bytes`, and `waiting` more
  * readers wait. May change the limit. */
 void pace_read(struct pace *p, int64_t now, size_t bytes, unsigned busy, unsigned waiting);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * A pattern is a row of names, each for fnmatch(3), and of gaps that stand for any number of
  * folders. Sets are rewritten so that fnmatch reads each byte in them as git does. */
-#ifndef LEAT_CMD_PATTERN_H
-#define LEAT_CMD_PATTERN_H
+#pragma once
 
 #include "dir.h"
 
@@ -26,5 +25,3 @@ void pattern_free(struct pattern *p);
 /* Whether the names fit the path of `name` in `folder`, without the PATH that the walk began with.
  * The thread's locale must be "C". */
 bool pattern_fits(const struct pattern *p, const struct dir *folder, const char *name);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * leat behaves like md5sum or a similar program if it is called by its name: it has that program's
  * options and no others, and folders are errors. The tables do not change. */
-#ifndef LEAT_CMD_PERSONA_H
-#define LEAT_CMD_PERSONA_H
+#pragma once
 
 #include <getopt.h>
 #include <stdbool.h>
@@ -60,5 +59,3 @@ const struct persona *persona_find(const char *name);
 
 /* The persona's long options, for getopt_long; of the persona that was asked for last. */
 const struct option *persona_options(const struct persona *p);
-
-#endif

@@ -3,8 +3,7 @@
  * A small file costs four system calls: open, read, a read that finds the end, close. A fifth call,
  * fstat, is made only for a file that the user or a list names, for a file of the walk that does
  * not behave like a regular one, and with a cache, before and after reading. */
-#ifndef LEAT_CMD_READING_H
-#define LEAT_CMD_READING_H
+#pragma once
 
 #include "device.h"
 #include "flow.h"
@@ -48,5 +47,3 @@ ssize_t reading_begin(struct reading *r, void *to, size_t len);
 ssize_t reading_at(const struct reading *r, void *to, size_t len, uint64_t offset, size_t ahead);
 
 void reading_close(struct reading *r);
-
-#endif

@@ -4,8 +4,7 @@
  * file or the whole new one, whatever ends the program. A symbolic link to the file stays. The new
  * file has the old one's mode and, as far as the system allows, its owner; a new file may only be
  * read by its owner. */
-#ifndef LEAT_CMD_REPLACE_H
-#define LEAT_CMD_REPLACE_H
+#pragma once
 
 #include "shared/text.h"
 
@@ -24,5 +23,3 @@ int replacement_end(struct replacement *r, int err);
 
 /* Writes all bytes: 0 or a negative errno value. */
 int replacement_write(const struct replacement *r, const void *bytes, size_t len);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * It ignores digests of empty files, which are all the same, and digests of less than 64 bits,
  * which differing files may well share. It belongs to the collector's thread. */
-#ifndef LEAT_CMD_SAME_H
-#define LEAT_CMD_SAME_H
+#pragma once
 
 #include "selection.h"
 #include "shared/text.h"
@@ -50,5 +49,3 @@ const char *same_left(const struct same *s, size_t i, int *error);
  * with digests of the least size above *size, which becomes *size. If *size is not 0, they alone.
  * Empty: there are no more. */
 unsigned same_algorithms(const struct same *s, size_t *size);
-
-#endif

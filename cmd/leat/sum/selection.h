@@ -2,8 +2,7 @@
  *
  * A set of them is a number whose bit i stands for the i-th; the digests of a set are
  * contiguous. */
-#ifndef LEAT_CMD_SELECTION_H
-#define LEAT_CMD_SELECTION_H
+#pragma once
 
 #include "digest.h"
 
@@ -41,5 +40,3 @@ struct part {
 /* Goes from a zeroed part to the set's first digest, and from each to the next. `size`: bytes of
  * one whose algorithm has several sizes. False: there are no more. */
 bool selection_next(const struct selection *s, unsigned set, size_t size, struct part *p);
-
-#endif

@@ -4,8 +4,7 @@
  * prints it and gives it back. Its memory is reused, and that of its name. It is small, since tens
  * of thousands of slots may wait for a file that takes long. Slots move in chains, linked by
  * `next`. */
-#ifndef LEAT_CMD_SLOT_H
-#define LEAT_CMD_SLOT_H
+#pragma once
 
 #include "digest.h"
 #include "dir.h"
@@ -98,5 +97,3 @@ static inline void chain_join(struct chain *c, struct chain more)
     c->last = more.last;
     c->count += more.count;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* sources.h: the producers of a flow (flow.h): the paths of the command line, or check lists. */
-#ifndef LEAT_CMD_SOURCES_H
-#define LEAT_CMD_SOURCES_H
+#pragma once
 
 #include "flow.h"
 #include "options.h"
@@ -31,5 +30,3 @@ int source_wait_for_stdin(struct source *src, struct flow *f);
  * the wanted digests. */
 struct slot *source_file(struct source *src, struct flow *f, const char *name, size_t len,
                          int *err);
-
-#endif

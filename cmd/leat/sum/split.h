@@ -4,8 +4,7 @@
  * The digester of the file works, too, and has helpers, which are tasks with their own threads.
  * flow.busy counts digesters that work, and helpers; there are no more than flow.jobs. If a
  * digester gets a file and all cores are busy, a helper leaves. */
-#ifndef LEAT_CMD_SPLIT_H
-#define LEAT_CMD_SPLIT_H
+#pragma once
 
 #include "blake3.h"
 #include "reading.h"
@@ -16,5 +15,3 @@
  * `room` bytes. Returns 0, -ECANCELED, or a negative errno value. */
 int split_digest(struct flow *f, const struct reading *r, struct blake3 *b, size_t begun,
                  unsigned char *buffer, size_t room);
-
-#endif

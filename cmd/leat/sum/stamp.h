@@ -3,8 +3,7 @@
  * A write puts its time into the file's stamp. But clocks tick: a second write within the same
  * tick leaves the stamp as it is. So a stamp proves later that nothing has changed only if its
  * times were well in the past when the file was read. */
-#ifndef LEAT_CMD_STAMP_H
-#define LEAT_CMD_STAMP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ struct stamp {
 /* `now`: a time before the system was asked for `about`; NULL: `settled` stays false. */
 struct stamp stamp_of(const struct stat *about, const struct timespec *now);
 bool stamp_is_same(const struct stamp *a, const struct stamp *b);
-
-#endif

@@ -4,8 +4,7 @@
  * digest and its path from there, beginning with "./", in the order of the bytes of the paths. So
  * neither the times of the files nor the place of the folder count. It belongs to the collector's
  * thread; the files come in order. */
-#ifndef LEAT_CMD_TREE_H
-#define LEAT_CMD_TREE_H
+#pragma once
 
 #include "form.h"
 #include "hashers.h"
@@ -34,5 +33,3 @@ void tree_fail(struct tree *t, int error);
 int tree_end(struct tree *t, const struct slot *s);
 
 void tree_free(struct tree *t);
-
-#endif

@@ -4,8 +4,7 @@
  * collector records the changes. When the flow is over the list is read again (update_write.c) and
  * replaced as a whole: lines without a change stay the same, byte for byte. Until then the list is
  * not touched, nor is it if the run ends early. */
-#ifndef LEAT_CMD_UPDATE_H
-#define LEAT_CMD_UPDATE_H
+#pragma once
 
 #include "check.h"
 #include "form.h"
@@ -71,5 +70,3 @@ void update_add(struct update *u, const struct slot *s, const char *path);
 /* Writes the list if anything changes. Returns 0 or a negative errno value: -ESTALE if the list is
  * no longer the one that was read, -EILSEQ if its lines would be read in another way. */
 int update_write(struct update *u);
-
-#endif

@@ -4,8 +4,7 @@
  * so only memory bounds the depth. It holds the descriptors of the innermost few folders only; when
  * it comes back to a folder that is closed, it opens the path to it again. The folders of files
  * under way stay open, and the walk waits when there are too many. */
-#ifndef LEAT_CMD_WALK_H
-#define LEAT_CMD_WALK_H
+#pragma once
 
 #include "flow.h"
 #include "listing.h"
@@ -47,5 +46,3 @@ int walk_folder(struct walk *w, const char *path);
 
 /* The same between a SLOT_TREE and a SLOT_TREE_END. `checked` may be NULL. */
 int walk_tree(struct walk *w, const char *path, const struct walk_checked *checked);
-
-#endif

@@ -1,7 +1,6 @@
 /* order.h: a job as it comes from a queue. Any user with a right to write to the queue may have
  * written it. */
-#ifndef LEAT_WORKER_ORDER_H
-#define LEAT_WORKER_ORDER_H
+#pragma once
 
 #include "link/frame.h"
 
@@ -19,5 +18,3 @@ struct order {
  * this; -ENOMEM. */
 int order_read(struct order *order, const char *bytes, size_t n);
 void order_free(struct order *order);
-
-#endif

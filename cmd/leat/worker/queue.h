@@ -5,8 +5,7 @@
  * or the job's run is forgotten, the task is cancelled, and with it the program and its group.
  *
  * Locking. `lock` guards `running`. */
-#ifndef LEAT_WORKER_QUEUE_H
-#define LEAT_WORKER_QUEUE_H
+#pragma once
 
 #include "shared/queue.h"
 
@@ -36,5 +35,3 @@ QUEUE_FUNCTION int taker_run(struct taker *taker);
 
 /* Runs one job; a leat_far_fn whose `arg` is the taker. */
 int errand_do(void *taker, const leat_far_item *item, leat_bytes *result);
-
-#endif

@@ -11,8 +11,7 @@
  *
  * Locking. `lock` guards the receiving end of the link, the list of jobs and the members of a job
  * that say so. It is not held during a wait. */
-#ifndef LEAT_WORKER_WORK_H
-#define LEAT_WORKER_WORK_H
+#pragma once
 
 #include "link/link.h"
 
@@ -100,5 +99,3 @@ bool reader_take_lead(struct worker *worker);
 /* Receives frames until there is a job for the caller, and gives the lead back. NULL: the link has
  * ended. */
 struct work *reader_lead(struct worker *worker);
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef LEAT_WORKER_WORKER_H
-#define LEAT_WORKER_WORKER_H
+#pragma once
 
 enum { WORKER_TROUBLE = 2 }; /* the exit status */
 
@@ -13,5 +12,3 @@ int worker_complain(const char *what, int error);
 
 /* Serves the leat map that has standard input and output. Returns the exit status. */
 int worker_on_stream(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* functions.h: the kernels. A name has the digest, the number of vectors, and the messages in each
  * vector. Before a call, the caller makes sure that the processor has such vectors. */
-#ifndef LEAT_CMD_KERNELS_FUNCTIONS_H
-#define LEAT_CMD_KERNELS_FUNCTIONS_H
+#pragma once
 
 #include "kernels.h"
 #include "nodes.h"
@@ -15,5 +14,3 @@ extern const uint32_t sha256_constants[64];
 
 /* Whether the processor has the vectors that ways with this name need. */
 bool has_vectors(const char *name);
-
-#endif

@@ -8,8 +8,7 @@
  * A `struct lane_digest` is a digest; a `struct lane_way` is its kernels for one kind of vector
  * register. Both are rows of constant tables. All kernels of a digest give the same result, and
  * between two runs a lane may change from any kernel to any other. */
-#ifndef LEAT_CMD_KERNELS_KERNELS_H
-#define LEAT_CMD_KERNELS_KERNELS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -79,5 +78,3 @@ void lane_end(const struct lane_digest *d, const struct lane_states *states, uns
 /* Pads the last `len` bytes of a message, at `tail`, to whole blocks. `total`: bytes of the
  * message. Returns the bytes of the padded tail. */
 size_t lane_pad(const struct lane_digest *d, unsigned char *tail, size_t len, uint64_t total);
-
-#endif

@@ -8,8 +8,7 @@
  * Written from the specification: "BLAKE3: one function, fast everywhere", by O'Connor, Aumasson,
  * Neves and Wilcox-O'Hearn, 2020. A `struct node_way` is the kernels for one kind of vector
  * register, a row of a constant table. All ways give the same values. */
-#ifndef LEAT_CMD_KERNELS_NODES_H
-#define LEAT_CMD_KERNELS_NODES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -60,5 +59,3 @@ extern const uint32_t blake3_first[8];
 /* The compression of one block: takes `state` forward. `len`: its bytes before the padding. */
 void blake3_compress(uint32_t state[8], const unsigned char *block, uint64_t counter, uint32_t len,
                      uint32_t flags);
-
-#endif
