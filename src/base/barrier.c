@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/membarrier.h>
-#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

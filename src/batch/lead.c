@@ -2,7 +2,6 @@
 #include "batch/batch.h"
 
 #include "base/clock.h"
-#include "base/item.h"
 #include "flow/mutex.h"
 #include "scope/crowd.h"
 

@@ -1,7 +1,6 @@
 /* stackless.c: blocks and callbacks, which wait for `done`, and their stand-in, which leads. */
 #include "batch/batch.h"
 #include "block/callback.h"
-#include "scope/wait.h"
 
 #include <leat/chan.h>
 #include <leat/task.h>

@@ -18,7 +18,6 @@
 #include "sched/pool.h"
 
 #include <leat/block.h>
-#include <leat/callback.h>
 
 enum lt_operation {
     LT_OP_NONE,

@@ -10,7 +10,6 @@
 
 #include "base/rng.h"
 #include "chan/now.h"
-#include "chan/special.h"
 
 #include <limits.h>
 

@@ -2,7 +2,6 @@
 
 #include "base/alloc.h"
 #include "io/io.h"
-#include "scope/scope.h"
 
 int lt_stream_start(struct lt_stream *stream, leat_fn *fn, const char *name)
 {

@@ -1,7 +1,6 @@
 #define _GNU_SOURCE
 #include "sched/guard.h"
 
-#include "base/util.h"
 #include "sched/current.h"
 
 #include <pthread.h>

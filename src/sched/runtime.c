@@ -6,7 +6,6 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/environment.h"
-#include "base/util.h"
 #include "base/world.h"
 #include "sched/current.h"
 #include "sched/guard.h"

@@ -1,7 +1,6 @@
 #include "sched/steal.h"
 
 #include "base/clock.h"
-#include "base/gap.h"
 #include "sched/current.h"
 #include "sched/global_queue.h"
 #include "sched/nudge.h"

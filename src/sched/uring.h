@@ -26,8 +26,6 @@
  * Locking: inside the worker. `state`, `owed` and the kernel's words are hints elsewhere. */
 #pragma once
 
-#include "base/util.h"
-
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>

@@ -35,10 +35,7 @@
 #include "sched/task.h"
 #include "scope/owned.h"
 
-#include <leat/base.h>
 #include <leat/scope.h>
-
-#include <errno.h>
 
 struct leat_scope {
     /* Read at each wait, rarely written, so not on a line that each task writes. */

@@ -3,7 +3,6 @@
  * lt_owned_kind or its lt_keeper. The sight's pointers are valid as long as the thing exists. */
 #pragma once
 
-#include <leat/base.h>
 #include <leat/chan.h>
 #include <leat/scope.h>
 

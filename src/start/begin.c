@@ -2,7 +2,6 @@
 #include "base/environment.h"
 #include "dump/monitor.h"
 #include "look/look.h"
-#include "sched/runtime.h"
 #include "start/start.h"
 #include "trace/trace.h"
 #include "watch/frames.h"

@@ -13,7 +13,6 @@
 #include "sched/shared_timer.h"
 #include "scope/scope.h"
 
-#include <leat/time.h>
 #include <leat/timer.h>
 
 /* The contents of a timer's private words. */

@@ -4,7 +4,6 @@
 #include "base/lock.h"
 #include "base/table.h"
 #include "base/util.h"
-#include "sched/probe.h"
 
 #ifdef LEAT_HARSH
 enum { SHARDS = 2 };
