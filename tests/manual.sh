@@ -128,15 +128,15 @@ refused() { # WHAT SAID SCRIPT-OF-SED FILE
     grep -qF -e "$2" "$work/said" || fail "of $1 it says: $(cat "$work/said")"
 }
 refused 'a function without a comment' 'time.h: leat_mute has no comment' \
-    '/^#ifdef __cplusplus/i\
+    '/^#endif/i\
 LEAT_API void leat_mute(void);\
 ' time.h
 refused 'a macro without a comment' 'time.h: LEAT_MUTE has no comment' \
-    '/^#ifdef __cplusplus/i\
+    '/^#endif/i\
 #define LEAT_MUTE(x) (x)\
 ' time.h
 refused 'an initialiser of nothing' 'time.h: LEAT_MUTE does not say what it initialises' \
-    '/^#ifdef __cplusplus/i\
+    '/^#endif/i\
 /* Makes one. */\
 #define LEAT_MUTE(x) { (x) }\
 ' time.h
@@ -146,7 +146,7 @@ refused 'a type without a comment' 'chan.h: leat_buffer has no comment' \
 ' chan.h
 refused 'a function that does not say what it returns' \
     'time.h: leat_mute does not say what it returns' \
-    '/^#ifdef __cplusplus/i\
+    '/^#endif/i\
 /* Says nothing. */\
 LEAT_API int leat_mute(void);\
 ' time.h

@@ -62,17 +62,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* The version of these headers. */
 #define LEAT_VERSION_MAJOR 0
 #define LEAT_VERSION_MINOR 2
 #define LEAT_VERSION_PATCH 0
 
-/* For the library only: marks what it exports. */
-#define LEAT_API __attribute__((visibility("default")))
+#ifdef __cplusplus
+#define LEAT_C_ extern "C"
+#else
+#define LEAT_C_
+#endif
+
+/* For the library only: marks what it exports, all of it with the linkage of C. */
+#define LEAT_API LEAT_C_ __attribute__((visibility("default")))
 
 /* For LEAT_HERE only: the argument, after its expansion, as a string. */
 #define LEAT_STR2(x) #x
@@ -107,9 +109,5 @@ typedef int leat_fn(void *arg);
 /* Tells the version of the library that is linked. May be called from a signal handler.
  * Returns it as "major.minor.patch": a constant, not to be freed. */
 LEAT_API const char *leat_version(void);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

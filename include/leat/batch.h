@@ -46,10 +46,6 @@
 
 #include <errno.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct leat_batcher leat_batcher;
 
 /* The status of an item that the function has not set. */
@@ -235,9 +231,5 @@ typedef struct leat_batcher_counts {
 /* Copies a batcher's counts to `counts`. Never waits.
  * Returns 0; -EINVAL for NULL. */
 LEAT_API int leat_batcher_count(leat_batcher *batcher, leat_batcher_counts *counts);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -47,10 +47,6 @@
 #include <leat/scope.h>
 #include <leat/select.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct leat_block leat_block;
 
 /* A step function. The value of LEAT_RETURN is the block's verdict, like the value that a task
@@ -221,9 +217,5 @@ LEAT_API int leat_block_call(leat_block *b, leat_block *other, const leat_block_
             return LEAT_PARKED_; \
     label:; \
     } while (0)
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -28,10 +28,6 @@
 #include <leat/scope.h>
 #include <leat/select.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct leat_op leat_op;
 
 /* Called with the result of an operation: `status` is what leat_send, leat_recv or leat_select
@@ -95,9 +91,5 @@ LEAT_API int leat_recv_signal(leat_op *op, leat_chan *ch, void *item, int fd);
  * Returns what leat_send or leat_recv would have returned; -EAGAIN while the operation is under
  * way; -EINVAL for NULL. */
 LEAT_API int leat_op_status(const leat_op *op);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -34,10 +34,6 @@
 #include <leat/base.h>
 #include <leat/scope.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct leat_chan leat_chan;
 
 /* A drop function. leat calls it once for each item that nobody will receive, in the party that
@@ -154,9 +150,5 @@ LEAT_API size_t leat_chan_len(const leat_chan *ch);
 LEAT_API size_t leat_chan_cap(const leat_chan *ch);
 LEAT_API int leat_chan_closed(const leat_chan *ch);
 LEAT_API const char *leat_chan_name(const leat_chan *ch);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -37,10 +37,6 @@
 #include <leat/scope.h>
 #include <leat/transform.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* What an operator does with its output when it ends. */
 typedef enum leat_ending {
     LEAT_ENDS_CLOSED, /* closes it: leat_close, or leat_cut */
@@ -325,9 +321,5 @@ LEAT_API leat_chan *leat_reduce_into(leat_scope *scope, leat_chan *in, leat_redu
  * the next call returns that error. If an error comes before the first item: -ECANCELED; -EINVAL
  * for a NULL; -EDEADLK where the caller cannot wait. */
 LEAT_API int64_t leat_into(leat_chan *in, void *items, size_t n);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

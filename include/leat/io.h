@@ -64,10 +64,6 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct leat_io leat_io;
 
 /* ---- owning ---- */
@@ -355,9 +351,5 @@ LEAT_API int leat_write_then(leat_io_op *op, leat_io *io, const void *data, size
  * Returns 0 when fn has been or will be called, once; or an error, see the top, and fn will not be
  * called. */
 LEAT_API int leat_ready_then(leat_op *op, leat_io *io, unsigned event, leat_op_fn *fn);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -33,10 +33,6 @@
 #include <leat/io.h>
 #include <leat/scope.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* ---- lines ---- */
 
 /* A line, or a piece of one. It belongs to the party that has received it, which frees it with
@@ -98,9 +94,5 @@ LEAT_API int leat_frames(leat_scope *scope, leat_io *io, size_t size, size_t cap
  * Returns 0; -EINVAL for a NULL argument, or when the channel's items have no bytes; -ENOMEM.
  * Unless it returns 0, nothing is received. */
 LEAT_API int leat_write_frames(leat_scope *scope, leat_chan *frames, leat_io *io);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -61,10 +61,6 @@
 #include <leat/pipeline.h>
 #include <leat/scope.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* ---- bytes ---- */
 
 /* Bytes that a function appends to. */
@@ -244,9 +240,5 @@ typedef struct leat_serve_stage_spec {
  * -EHOSTDOWN when the engine was away for longer than the link allows; -ENOMEM; -EDEADLK where the
  * caller must not wait; or an error of leat_link_open. */
 LEAT_API int leat_serve_stage(leat_link *link, const leat_serve_stage_spec *spec);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -47,10 +47,6 @@
 
 #include <sys/socket.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* ---- listening and connecting ---- */
 
 /* Makes a socket that listens at `address`, which has numbers and no names; with "udp:" one that
@@ -244,9 +240,5 @@ LEAT_API int leat_io_peer(leat_io *io, leat_address *address);
  * datagrams put "udp:" in front of it.
  * Returns the length of the text; or an error of these two. */
 LEAT_API int leat_io_local_text(leat_io *io, char *text, size_t n);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -11,10 +11,6 @@
 #include <leat/scope.h>
 #include <leat/transform.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /*     in   a b c · · · · d · · ·
  *     out  · · · · · c · · · · d
  * Debounce: when `quiet` has passed since the last item, sends that item. The items before it are
@@ -74,9 +70,5 @@ typedef struct leat_retrying {
  * in a pause, or when fn returns -ECANCELED in a cancelled scope; -EINVAL for a NULL fn or a
  * negative time; -EDEADLK when it would pause in a block or callback. */
 LEAT_API int leat_retry(leat_fn *fn, void *arg, const leat_retrying *how);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -20,10 +20,6 @@
 #include <leat/chan.h>
 #include <leat/transform.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* How a loop is divided. A NULL pointer, or 0 in a field, means the default. */
 typedef struct leat_parallel {
     /* The most tasks that run at once, including the caller; 0: as many as there are workers. The
@@ -71,9 +67,5 @@ typedef int leat_contend_fn(void *arg, size_t index, void *out);
  * -EDEADLK in a block or callback; -ENOMEM. */
 LEAT_API int leat_first(size_t n, leat_contend_fn *fn, void *arg, void *out, size_t out_size,
                         leat_drop_fn *drop);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -58,10 +58,6 @@
 #include <leat/scope.h>
 #include <leat/transform.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Where the function `start` puts the outputs of one input. */
 typedef struct leat_result leat_result;
 
@@ -128,9 +124,5 @@ typedef struct leat_pipeline_spec {
  * Returns NULL when memory or threads have run out, or an argument is wrong; then nothing has
  * been taken and nothing runs. */
 LEAT_API leat_chan *leat_pipeline(leat_scope *scope, leat_chan *in, const leat_pipeline_spec *spec);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

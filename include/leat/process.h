@@ -48,10 +48,6 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct leat_process leat_process;
 
 /* How a process is started. A field that is 0 has its default: `leat_spawn_options o = {0};` is all
@@ -196,9 +192,5 @@ LEAT_API int leat_capture(const char *const *argv, const leat_spawn_options *opt
 /* Frees what leat_capture has collected.
  * Returns 0; -EINVAL for NULL. */
 LEAT_API int leat_captured_free(leat_captured *captured);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

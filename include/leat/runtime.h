@@ -31,10 +31,6 @@
 
 #include <leat/base.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* How a runtime is started. A field that is 0 has its default: `leat_options o = {0};` is all
  * defaults. */
 typedef struct leat_options {
@@ -88,9 +84,5 @@ LEAT_API int leat_stop(void);
 /* Counts the workers.
  * Returns how many the runtime has; 0 when no runtime is running. */
 LEAT_API unsigned leat_workers(void);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -21,10 +21,6 @@
 
 #include <leat/base.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct leat_scope leat_scope;
 
 /* Opens a scope inside the caller's innermost one. The new scope becomes the caller's innermost;
@@ -79,9 +75,5 @@ LEAT_API size_t leat_scope_tasks(const leat_scope *scope);
  * or callback. */
 LEAT_API int leat_shield(void);
 LEAT_API int leat_unshield(void);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

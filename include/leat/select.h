@@ -19,10 +19,6 @@
 #include <leat/base.h>
 #include <leat/chan.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* What a case does. */
 enum { LEAT_CASE_RECV = 1, LEAT_CASE_SEND = 2 };
 
@@ -55,9 +51,5 @@ typedef struct leat_case {
  * has no deadline and no scope. */
 LEAT_API int leat_select(leat_case *cases, size_t n, int64_t deadline);
 LEAT_API int leat_select_ordered(leat_case *cases, size_t n, int64_t deadline);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

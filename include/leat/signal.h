@@ -28,10 +28,6 @@
 
 #include <sys/types.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* An item of the channel. */
 typedef struct leat_signal {
     int signal;
@@ -49,9 +45,5 @@ typedef struct leat_signal {
  * SIGSTOP, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS; -ENOTSUP in a seeded world
  * (leat/sim.h); -EMFILE, -ENFILE, -ENOMEM, -ENOSPC. Unless it returns 0, nothing has changed. */
 LEAT_API int leat_signals(leat_scope *scope, const int *signals, size_t n, leat_chan **chan);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -50,10 +50,6 @@
 
 #include <stdio.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* The virtual time at which each run begins, in nanoseconds of leat_now. */
 #define LEAT_SIM_EPOCH LEAT_S
 
@@ -123,9 +119,5 @@ LEAT_API void leat_sim_point(void);
 
 /* Returns 1 when the caller runs in a seeded world, else 0. */
 LEAT_API int leat_sim_running(void);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -12,10 +12,6 @@
 #include <leat/chan.h>
 #include <leat/scope.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* ---- semaphores: permits, several at a time ---- */
 
 typedef struct leat_semaphore leat_semaphore;
@@ -149,9 +145,5 @@ LEAT_API int leat_singleflight_do(leat_singleflight *flights, const void *key, v
  * already still get the old call's result. Never waits.
  * Returns 0; -ENOENT when no call runs for the key; -EINVAL for a NULL. */
 LEAT_API int leat_singleflight_forget(leat_singleflight *flights, const void *key);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -48,10 +48,6 @@
 #include <leat/base.h>
 #include <leat/scope.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /*     int leat_go(leat_scope *scope, leat_fn *fn, void *arg);
  *
  * Starts a task in `scope` that runs fn(arg). The memory at `arg` must stay valid until the task
@@ -137,9 +133,5 @@ LEAT_API int leat_go_blocking_named(leat_scope *scope, leat_fn *fn, void *arg, c
  * Returns the pointer that the task was started with; NULL when the task has no name, or the caller
  * is no task. */
 LEAT_API const char *leat_task_name(void);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -8,10 +8,6 @@
 
 #include <leat/base.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Tells the time now.
  * Returns it in nanoseconds on the monotonic clock; always greater than LEAT_NOW. */
 LEAT_API int64_t leat_now(void);
@@ -29,9 +25,5 @@ LEAT_API int leat_sleep(int64_t ns);
 /* The same until `deadline`. With LEAT_NEVER it sleeps until the scope is cancelled.
  * Returns what leat_sleep does; -EINVAL for a negative deadline. */
 LEAT_API int leat_sleep_until(int64_t deadline);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -21,10 +21,6 @@
 #include <leat/chan.h>
 #include <leat/scope.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Makes a channel that closes when `ns` nanoseconds have passed, and no sooner. No items pass
  * through it; its item size is 0. If `ns` is 0 or less, it closes soon; with LEAT_NEVER, it never
  * closes.
@@ -65,9 +61,5 @@ LEAT_API int leat_timeout_resolution(int64_t ns);
  *
  * Returns the channel; NULL when memory has run out, `scope` is NULL, or `ns` is not positive. */
 LEAT_API leat_chan *leat_tick(leat_scope *scope, int64_t ns);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -30,10 +30,6 @@
 #include <leat/base.h>
 #include <leat/scope.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct leat_timer leat_timer;
 
 /* The function of a timer. `status` is 0 when the time has passed, and -ECANCELED when the timer's
@@ -79,9 +75,5 @@ LEAT_API int leat_at_func(leat_timer *timer, int64_t deadline, leat_timer_fn *fn
  * may be freed. -EALREADY when the timer is not set: if it was set before, fn was called, runs now
  * or will be called. -EINVAL for NULL. */
 LEAT_API int leat_timer_stop(leat_timer *timer);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -29,10 +29,6 @@
 #include <leat/base.h>
 #include <leat/chan.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Where a step puts its outputs. */
 typedef struct leat_emit leat_emit;
 
@@ -137,9 +133,5 @@ LEAT_API leat_transform *leat_partition_by(size_t size, size_t n, leat_same_fn *
  * Returns a transform, or NULL. */
 LEAT_API leat_transform *leat_dedupe(size_t size);
 LEAT_API leat_transform *leat_distinct(size_t size);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

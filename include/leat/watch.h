@@ -25,10 +25,6 @@
 
 #include <stdio.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Flags for leat_options.watch. */
 enum {
     /* Dumps say since when each party has waited. LEAT_WATCH=waits in the environment does the
@@ -150,9 +146,5 @@ typedef struct leat_counts {
  * Returns 0; -EINVAL for NULL, for a worker that does not exist, or when no runtime runs. */
 LEAT_API int leat_count(leat_counts *counts);
 LEAT_API int leat_count_worker(leat_counts *counts, unsigned worker);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif
