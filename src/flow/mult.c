@@ -253,8 +253,8 @@ leat_mult *leat_mult_open(leat_scope *scope, leat_chan *in, leat_share_fn *share
     return m;
 }
 
-/* Removes the tap of a channel, or with NULL the oldest tap. With `if_closed`, a tap whose channel is
- * open stays, and counts as the newest from then on. False: there is none to remove. */
+/* Removes the tap of a channel, or with NULL the oldest tap. With `if_closed`, a tap whose channel
+ * is open stays, and counts as the newest from then on. False: there is none to remove. */
 static bool remove_tap(leat_mult *m, const leat_chan *ch, bool if_closed)
 {
     lt_lock(&m->lock);
