@@ -1,6 +1,8 @@
 /* test_accept.c: servers whose system refuses: accept4 fails as it does for connections that have
- * gone, or where no descriptor is left; and on which worker connections come to live. */
+ * gone, or where no descriptor is left; no descriptor can be watched; and on which worker
+ * connections come to live. */
 #define _GNU_SOURCE
+#include "blind.h"
 #include "sockets.h"
 
 #include <netinet/in.h>
@@ -196,6 +198,25 @@ static int64_t processor_time(void)
     return time.tv_sec * LEAT_S + time.tv_nsec;
 }
 
+/* A server begins to wait, and the system can watch no more descriptors. */
+static int rests_while_nothing_can_be_watched(void *arg)
+{
+    (void)arg;
+    struct server server;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    atomic_store(&blind, true);
+    open_server(&server, scope);
+    server.expected = ENOSPC;
+    WAIT_UNTIL(atomic_load(&server.reports) > 0);
+    atomic_store(&blind, false);
+    leat_io *io = call(server.text);
+    ask(io);
+    CHECK_IS(0, leat_io_unref(io));
+    close_server(&server, scope);
+    return 0;
+}
+ON_WORKERS(rests_while_nothing_can_be_watched);
+
 /* For 0.6 s that begin with the shortest pauses. Whether it costs less than 1 % of a processor. */
 static bool rests_during(int lack)
 {
@@ -321,6 +342,7 @@ int main(void)
         TESTS_ON_WORKERS(reports_a_shortage),
         TESTS_ON_WORKERS(goes_on_after_what_has_gone),
         TESTS_ON_WORKERS(rests_while_there_is_a_lack),
+        TESTS_ON_WORKERS(rests_while_nothing_can_be_watched),
         cmocka_unit_test(spreads_connections),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

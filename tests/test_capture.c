@@ -1,25 +1,8 @@
 /* test_capture.c: programs that run to their end, and what they write. A thread attends to its
  * program. */
 #define _GNU_SOURCE
+#include "blind.h"
 #include "processes.h"
-
-#include <sys/epoll.h>
-#include <sys/syscall.h>
-
-/* While this is set, the system watches no more descriptors. In place of the C library's
- * epoll_ctl. */
-static _Atomic bool blind;
-
-int watch_or_refuse(int epoll, int what, int fd, struct epoll_event *event) __asm__("epoll_ctl");
-
-int watch_or_refuse(int epoll, int what, int fd, struct epoll_event *event)
-{
-    if (what == EPOLL_CTL_ADD && atomic_load(&blind)) {
-        errno = ENOSPC;
-        return -1;
-    }
-    return (int)syscall(SYS_epoll_ctl, epoll, what, fd, event);
-}
 
 /* ---- capturing ---- */
 

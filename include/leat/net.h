@@ -37,6 +37,7 @@
  *   -EDEADLK    the caller is a block or a callback, and would have to wait
  *   -ENAMETOOLONG   the address has a path of 108 bytes or more, or another part of 256 or more
  *   -EMFILE, -ENFILE, -ENOMEM, -ENOBUFS   the system has no descriptor or no memory left
+ *   -ENOSPC     the system cannot watch one more descriptor
  *   -ENOTSUP    in a seeded world (leat/sim.h), where there are no descriptors */
 #ifndef LEAT_NET_H
 #define LEAT_NET_H
@@ -129,13 +130,14 @@ typedef struct leat_serve_options {
     /* How long connections may go on after the server has stopped accepting, in nanoseconds. Then
      * they are cancelled. LEAT_NEVER: as long as they take. Default: 10 s. */
     int64_t grace;
-    /* Called with each error that makes accepting pause: -EMFILE, -ENFILE, -ENOBUFS or -ENOMEM. The
-     * party that called leat_serve calls it, with that call's `arg`. Default: no function. */
+    /* Called with each error that makes accepting pause: -EMFILE, -ENFILE, -ENOBUFS, -ENOMEM or
+     * -ENOSPC. The party that called leat_serve calls it, with that call's `arg`. Default: no
+     * function. */
     void (*error)(void *arg, int error);
 } leat_serve_options;
 
 /* Accepts connections from `listener` and runs fn(connection, arg) for each, in a task of its own
- * on the worker that has the fewest tasks. When the system has no descriptor or no memory left,
+ * on the worker that has the fewest tasks. When the system lacks descriptors, memory or watches,
  * accepting pauses, for 5 ms at first and twice as long each time up to 1 s; connections that come
  * meanwhile wait.
  *

@@ -217,7 +217,8 @@ static int accept_guest(struct server *server)
 
 static bool is_shortage(int error)
 {
-    return error == -EMFILE || error == -ENFILE || error == -ENOBUFS || error == -ENOMEM;
+    return error == -EMFILE || error == -ENFILE || error == -ENOBUFS || error == -ENOMEM ||
+           error == -ENOSPC;
 }
 
 static int rest(struct server *server, int error)
