@@ -1,25 +1,6 @@
-/* test_fair.c: no party waits for ever beside tasks that yield, talk, start others or compute. */
+/* test_fair.c: no party waits for ever beside tasks that yield, talk or start others. */
 #include "base/config.h"
-#include "support.h"
-
-static _Atomic bool enough;
-
-/* True until a test sets `enough`. Fails after a minute. */
-static bool go_on(int64_t since)
-{
-    if (atomic_load(&enough))
-        return false;
-    if (leat_now() - since > 60 * LEAT_S)
-        check_failed(__FILE__, __LINE__, "a task has been kept waiting for a minute");
-    return true;
-}
-
-static int say_enough(void *arg)
-{
-    (void)arg;
-    atomic_store(&enough, true);
-    return 0;
-}
+#include "enough.h"
 
 static int yields_return_zero(void *arg)
 {
@@ -71,14 +52,6 @@ static void yields_to_all(void **state)
 {
     (void)state;
     run_on(1, yields_in_turn);
-}
-
-static int yield_on(void *arg)
-{
-    (void)arg;
-    for (int64_t since = leat_now(); go_on(since);)
-        leat_yield();
-    return 0;
 }
 
 /* Tasks that yield to each other let a later task start. */
@@ -329,118 +302,6 @@ static int talking_tasks_let_others_run(void *arg)
 }
 ON_WORKERS(talking_tasks_let_others_run);
 
-/* With two workers or more, a task that computes does not delay a task that it has started. */
-static int compute_on(void *arg)
-{
-    (void)arg;
-    for (int64_t since = leat_now(); go_on(since);)
-        ;
-    return 0;
-}
-
-static int start_and_compute(void *arg)
-{
-    (void)arg;
-    leat_scope *s = leat_scope_open(LEAT_NEVER);
-    CHECK_IS(0, leat_go(s, say_enough, NULL));
-    compute_on(NULL);
-    return leat_scope_close(s);
-}
-
-static int is_stolen_from_a_computing_task(void *arg)
-{
-    (void)arg;
-    for (int i = 0; i < 200 / SCALE; i++) {
-        atomic_store(&enough, false);
-        if (i % 2) {
-            start_and_compute(NULL);
-            continue;
-        }
-        /* The free worker has been busy just before, or asleep for a while. */
-        leat_scope *s = leat_scope_open(LEAT_NEVER);
-        if (i % 4)
-            leat_sleep(LEAT_MS);
-        CHECK_IS(0, leat_go(s, start_and_compute, NULL));
-        CHECK_IS(0, leat_scope_close(s));
-    }
-    return 0;
-}
-
-static void idle_workers_steal(void **state)
-{
-    (void)state;
-    run_on(2, is_stolen_from_a_computing_task);
-    run_on(4, is_stolen_from_a_computing_task);
-}
-
-/* As many computing tasks as workers run at the same time. */
-enum { ALL = 3 };
-static _Atomic int arrived;
-
-static int compute_together(void *arg)
-{
-    (void)arg;
-    atomic_fetch_add(&arrived, 1);
-    for (int64_t since = leat_now(); atomic_load(&arrived) < ALL;)
-        CHECK(leat_now() - since < 60 * LEAT_S);
-    return 0;
-}
-
-static int gather(void *arg)
-{
-    (void)arg;
-    for (int round = 0; round < 20; round++) {
-        leat_scope *s = leat_scope_open(LEAT_NEVER);
-        atomic_store(&arrived, 0);
-        for (int i = 0; i < ALL; i++)
-            CHECK_IS(0, leat_go(s, compute_together, NULL));
-        CHECK_IS(0, leat_scope_close(s));
-    }
-    return 0;
-}
-
-static void uses_all_workers(void **state)
-{
-    (void)state;
-    run_on(ALL, gather);
-    /* They do so, too, when a foreign thread starts them. */
-    CHECK_IS(0, leat_start(&(leat_options){ .workers = ALL }));
-    gather(NULL);
-    CHECK_IS(0, leat_stop());
-}
-
-/* Tasks that a foreign thread starts run while one task yields, or computes on another worker. */
-static int start_from_outside(void *arg)
-{
-    (void)arg;
-    for (int i = 0; i < 20; i++) {
-        leat_scope *s = leat_scope_open(LEAT_NEVER);
-        for (int j = 0; j < 10; j++)
-            CHECK_IS(0, leat_go(s, yields_return_zero, NULL));
-        CHECK_IS(0, leat_scope_close(s));
-    }
-    atomic_store(&enough, true);
-    return 0;
-}
-
-static int busy_workers_hear_from_outside(void *arg)
-{
-    (void)arg;
-    for (int computing = 0; computing <= 1; computing++) {
-        if (computing && leat_workers() == 1)
-            break;
-        leat_scope *s = leat_scope_open(LEAT_NEVER);
-        atomic_store(&enough, false);
-        struct foreign foreign;
-        CHECK_IS(0, leat_go(s, computing ? compute_on : yield_on, NULL));
-        foreign_start(&foreign, start_from_outside, NULL);
-        CHECK_IS(0, foreign_join(&foreign));
-        CHECK_IS(0, leat_scope_close(s));
-    }
-    return 0;
-}
-ON_WORKERS(busy_workers_hear_from_outside);
-
 static int pass_on(void *unused, const void *in, void *out)
 {
     (void)unused;
@@ -492,9 +353,6 @@ int main(void)
         cmocka_unit_test(blocks_let_others_go_on),
         cmocka_unit_test(stages_let_others_start_on_1),
         cmocka_unit_test(start_in_turn),
-        cmocka_unit_test(idle_workers_steal),
-        cmocka_unit_test(uses_all_workers),
-        TESTS_ON_WORKERS(busy_workers_hear_from_outside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

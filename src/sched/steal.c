@@ -142,13 +142,17 @@ static bool has_more(struct lt_worker *worker, int64_t now)
 
 /* ---- taking unstarted parties ---- */
 
-/* How many tasks the thief has stacks for. */
+/* How many more parties the thief has stacks for, and room in its local queue. */
 static uint32_t room(struct lt_worker *worker)
 {
-    if (worker->magazine_count + worker->credits < STEAL_MOST && lt_stack_credits_get(STEAL_MOST))
+    uint32_t queued = lt_local_queue_length(&worker->local_queue);
+    size_t wanted = queued + STEAL_MOST;
+    if (worker->magazine_count + worker->credits < wanted && lt_stack_credits_get(STEAL_MOST))
         worker->credits += STEAL_MOST;
     size_t stacks = worker->magazine_count + worker->credits;
-    return stacks < STEAL_MOST ? (uint32_t)stacks : STEAL_MOST;
+    size_t most = stacks < LT_LOCAL_QUEUE_SIZE ? stacks : LT_LOCAL_QUEUE_SIZE;
+    most = most < wanted ? most : wanted;
+    return most > queued ? (uint32_t)most - queued : 0;
 }
 
 /* Whether each party that it has started meanwhile took that long. */
@@ -195,7 +199,7 @@ static uint32_t take_new(struct lt_worker *thief, const struct change *c)
         thief->credits = credits;
     }
     for (uint32_t i = 0; i < n; i++)
-        lt_local_queue_push(&thief->local_queue, taken[i]); /* never full: it was empty */
+        lt_local_queue_push(&thief->local_queue, taken[i]); /* there is room */
     lt_tally_add(&thief->tally.stolen, n);
     return n;
 }
@@ -458,6 +462,8 @@ void lt_look_after_others(struct lt_worker *worker)
     for (unsigned i = 1; i < lt_runtime.worker_count; i++) {
         struct change c = compare(worker, nth(worker, i), now);
         look_for(worker, &c);
+        if (is_held_up(&c) && c.new > 0 && new_pay(worker, &c))
+            take_new(worker, &c);
         if (is_held_up(&c) && (c.ready || has_more(c.victim, now)))
             visit(worker, &c, now);
     }

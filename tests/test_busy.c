@@ -1,0 +1,162 @@
+/* test_busy.c: with two workers or more, no party waits for ever beside tasks that compute. */
+#include "enough.h"
+
+static int compute_on(void *arg)
+{
+    (void)arg;
+    for (int64_t since = leat_now(); go_on(since);)
+        ;
+    return 0;
+}
+
+/* It does not delay the task that it has started. */
+static int start_and_compute(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    CHECK_IS(0, leat_go(s, say_enough, NULL));
+    compute_on(NULL);
+    return leat_scope_close(s);
+}
+
+static int is_stolen_from_a_computing_task(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < 200 / SCALE; i++) {
+        atomic_store(&enough, false);
+        if (i % 2) {
+            start_and_compute(NULL);
+            continue;
+        }
+        /* The free worker has been busy just before, or asleep for a while. */
+        leat_scope *s = leat_scope_open(LEAT_NEVER);
+        if (i % 4)
+            leat_sleep(LEAT_MS);
+        CHECK_IS(0, leat_go(s, start_and_compute, NULL));
+        CHECK_IS(0, leat_scope_close(s));
+    }
+    return 0;
+}
+
+static void idle_workers_steal(void **state)
+{
+    (void)state;
+    run_on(2, is_stolen_from_a_computing_task);
+    run_on(4, is_stolen_from_a_computing_task);
+}
+
+static _Atomic bool yields;
+
+static int say_and_yield_on(void *arg)
+{
+    atomic_store(&yields, true);
+    return yield_on(arg);
+}
+
+/* The other worker is never idle: a task yields there. */
+static int is_taken_by_a_busy_worker(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < 20; i++) {
+        leat_scope *s = leat_scope_open(LEAT_NEVER);
+        atomic_store(&enough, false);
+        atomic_store(&yields, false);
+        CHECK_IS(0, leat_go(s, say_and_yield_on, NULL));
+        for (int64_t since = leat_now(); !atomic_load(&yields);)
+            CHECK(leat_now() - since < 60 * LEAT_S);
+        start_and_compute(NULL);
+        CHECK_IS(0, leat_scope_close(s));
+    }
+    return 0;
+}
+
+static void busy_workers_steal(void **state)
+{
+    (void)state;
+    run_on(2, is_taken_by_a_busy_worker);
+}
+
+/* As many computing tasks as workers run at the same time. */
+enum { ALL = 3 };
+static _Atomic int arrived;
+
+static int compute_together(void *arg)
+{
+    (void)arg;
+    atomic_fetch_add(&arrived, 1);
+    for (int64_t since = leat_now(); atomic_load(&arrived) < ALL;)
+        CHECK(leat_now() - since < 60 * LEAT_S);
+    return 0;
+}
+
+static int gather(void *arg)
+{
+    (void)arg;
+    for (int round = 0; round < 20; round++) {
+        leat_scope *s = leat_scope_open(LEAT_NEVER);
+        atomic_store(&arrived, 0);
+        for (int i = 0; i < ALL; i++)
+            CHECK_IS(0, leat_go(s, compute_together, NULL));
+        CHECK_IS(0, leat_scope_close(s));
+    }
+    return 0;
+}
+
+static void uses_all_workers(void **state)
+{
+    (void)state;
+    run_on(ALL, gather);
+    /* They do so, too, when a foreign thread starts them. */
+    CHECK_IS(0, leat_start(&(leat_options){ .workers = ALL }));
+    gather(NULL);
+    CHECK_IS(0, leat_stop());
+}
+
+static int yield_once(void *arg)
+{
+    (void)arg;
+    return leat_yield();
+}
+
+/* Tasks that a foreign thread starts run while one task yields, or computes on another worker. */
+static int start_from_outside(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < 20; i++) {
+        leat_scope *s = leat_scope_open(LEAT_NEVER);
+        for (int j = 0; j < 10; j++)
+            CHECK_IS(0, leat_go(s, yield_once, NULL));
+        CHECK_IS(0, leat_scope_close(s));
+    }
+    atomic_store(&enough, true);
+    return 0;
+}
+
+static int busy_workers_hear_from_outside(void *arg)
+{
+    (void)arg;
+    for (int computing = 0; computing <= 1; computing++) {
+        if (computing && leat_workers() == 1)
+            break;
+        leat_scope *s = leat_scope_open(LEAT_NEVER);
+        atomic_store(&enough, false);
+        struct foreign foreign;
+        CHECK_IS(0, leat_go(s, computing ? compute_on : yield_on, NULL));
+        foreign_start(&foreign, start_from_outside, NULL);
+        CHECK_IS(0, foreign_join(&foreign));
+        CHECK_IS(0, leat_scope_close(s));
+    }
+    return 0;
+}
+ON_WORKERS(busy_workers_hear_from_outside);
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(idle_workers_steal),
+        cmocka_unit_test(busy_workers_steal),
+        cmocka_unit_test(uses_all_workers),
+        TESTS_ON_WORKERS(busy_workers_hear_from_outside),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
