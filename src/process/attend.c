@@ -22,8 +22,6 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-static const int64_t look = 10 * LEAT_MS;
-
 /* ---- bells ---- */
 
 /* Bells of threads that do not attend to anything now. They stay open until the runtime ends: a
@@ -156,8 +154,8 @@ static int attend(struct attention *a, int64_t deadline)
                                   memory_order_acquire);
         int64_t next = lt_deadline_attend(&a->thread->party);
         look_around(a);
-        if ((!a->bell || ended) && lt_clock_now() + look < next)
-            next = lt_clock_now() + look;
+        if ((!a->bell || ended) && lt_clock_now() + LT_PROCESS_LOOK < next)
+            next = lt_clock_now() + LT_PROCESS_LOOK;
         next = a->closed ? LEAT_NOW : deadline < next ? deadline : next;
         lt_thread_poll(a->thread, a->fds, ALL, a->fds[BELL].fd, next);
         if (a->fds[PIDFD].revents || ended) {
@@ -230,7 +228,7 @@ static int select_from(leat_process *process, unsigned pipes, int64_t deadline)
         for (int i = 0; i < 3; i++)
             if (pipes >> i & 1 && process->pipes[i] && !cases[1 + i].ch)
                 unwatched |= 1U << i;
-        int64_t next = unwatched ? leat_after(look) : LEAT_NEVER;
+        int64_t next = unwatched ? leat_after(LT_PROCESS_LOOK) : LEAT_NEVER;
         int got = leat_select_ordered(cases, 4, next < deadline ? next : deadline);
         if (got >= 0)
             return got > 0 ? 1 << (got - 1) : 0;

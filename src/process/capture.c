@@ -10,8 +10,6 @@
 
 enum { FIRST_BYTES = 4096, LAST_READS = 32 };
 
-static const int64_t look = 10 * LEAT_MS;
-
 struct stream {
     leat_io *io; /* NULL: it has ended, or there is none */
     char *bytes;
@@ -101,7 +99,7 @@ static int await_rest(const struct capture *capture, int64_t until)
     leat_case cases[2];
     bool out = await_stream(&cases[OUT], &capture->out),
          err = await_stream(&cases[ERR], &capture->err);
-    int64_t next = out && err ? LEAT_NEVER : leat_after(look);
+    int64_t next = out && err ? LEAT_NEVER : leat_after(LT_PROCESS_LOOK);
     int found = leat_select(cases, 2, next < until ? next : until);
     return found == -ETIMEDOUT && next < until ? LOOKED : found;
 }

@@ -63,6 +63,9 @@ int lt_process_attend(void *process);
  * status is not taken. Also false without /proc, and true if there is no descriptor to read it. */
 bool lt_process_has_followers(const leat_process *process);
 
+/* How long a wait lets pass between two looks at what the system cannot watch. */
+#define LT_PROCESS_LOOK (10 * LEAT_MS)
+
 /* ---- with an attendant ---- */
 
 /* Whether the caller is the process's attendant. */
