@@ -6,7 +6,7 @@
 static _Atomic bool enough;
 
 /* True until a test sets `enough`. Fails after a minute. */
-static bool go_on(int64_t since)
+static inline bool go_on(int64_t since)
 {
     if (atomic_load(&enough))
         return false;
@@ -15,14 +15,14 @@ static bool go_on(int64_t since)
     return true;
 }
 
-static int say_enough(void *arg)
+static inline int say_enough(void *arg)
 {
     (void)arg;
     atomic_store(&enough, true);
     return 0;
 }
 
-static int yield_on(void *arg)
+static inline int yield_on(void *arg)
 {
     (void)arg;
     for (int64_t since = leat_now(); go_on(since);)
