@@ -71,5 +71,6 @@ bool lt_steal_move(struct lt_party *party, struct lt_worker *from, struct lt_wor
  * microsecond, and any value will do: atomic stores would cost more than this is worth. */
 unsigned lt_steal_direct_left(const struct lt_worker *worker);
 
-/* Inside a worker that has enough to do itself: looks now and then whether another is held up. */
+/* Inside a worker that has enough to do itself: looks now and then whether another is held up, and
+ * then takes parties from it as a thief does. */
 void lt_look_after_others(struct lt_worker *worker);
