@@ -79,6 +79,14 @@ SECOND_CORE = 1.1
 # Rows that fill memory -> the GiB to touch before each sample.
 HUNGRY = {"parked": 5, "sleepers": 5, "cancel": 1, "timeout_channel": 1}
 
+
+
+def is_divided(name):
+    """Whether a sample of the row may be divided into short parts: an operation is short, and each
+    part does the same."""
+    return any(row.name == name for row in ROWS) and name not in (*HUNGRY, "sieve")
+
+
 # The program's name of each limit, and its meaning.
 LIMITS = (
     ("switch", "a switch that saves what the callee must preserve"),

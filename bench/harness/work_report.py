@@ -1,10 +1,31 @@
 """Turns the samples of the rows with work into tables and bars."""
 
+from measure import Samples
 from report import figure, ratio
 from work_rows import (EIGHT, EIGHT_SPEED, HOG_WORST_MS, JOIN_MEDIAN_US, JOIN_WORST_US, LOOPS,
                        OPENMP, SHAPES, SIZES, SPEED_UPS, WAYS, WORK_ROWS)
 
 P99 = "short p99 ns"
+TURNS = "turns/us"
+SCALED = ("ns/op", "CPU ns", "first ns", "median ns")
+SCALED_ROWS = ("work_", "parallel_for_")
+
+
+def same_work(samples):
+    """The samples as if all items had had the same number of turns of the work's loop.
+
+    Each process counts its own, and counts fewer when the machine is slow just then.
+    """
+    most = max((t for key, found in samples.items() if key[1] == TURNS for t in found.values),
+               default=0)
+    scaled = dict(samples)
+    for key, found in samples.items():
+        row, metric, *whose = key
+        turns = samples.get((row, TURNS, *whose))
+        if turns and metric in SCALED and row.startswith(SCALED_ROWS):
+            values = [value * most / t for value, t in zip(found.values, turns.values)]
+            scaled[key] = Samples(values, found.busy)
+    return scaled
 
 
 def table(head, rows):
@@ -49,7 +70,7 @@ class WorkLine:
 
 class WorkReport:
     def __init__(self, results):
-        self.samples = results.samples
+        self.samples = same_work(results.samples)
         names = {row.name for row in WORK_ROWS}
         self.peers = list(dict.fromkeys(key[2] for key in self.samples if key[0] in names))
         lines = (WorkLine(self, shape, us, way) for shape in SHAPES
@@ -167,7 +188,7 @@ class WorkReport:
         """The speed of the work loop, which should be the same for all peers."""
         by_peer = {}
         for (_row, metric, peer, _way, _cores), samples in self.samples.items():
-            if metric == "turns/us":
+            if metric == TURNS:
                 by_peer.setdefault(peer, []).extend(samples.values)
         each = (f"{peer} {figure(min(values))}–{figure(max(values))}"
                 for peer, values in by_peer.items())
