@@ -19,8 +19,9 @@ if(machine STREQUAL "x86_64")
 endif()
 set_target_properties(leat-objects PROPERTIES POSITION_INDEPENDENT_CODE ON)
 # A public function is inlined in the library, too (clang does it by default), and a program that
-# links the static library with --gc-sections leaves out what it does not use.
-target_compile_options(leat-objects PRIVATE -ffunction-sections
+# links the static library with --gc-sections leaves out what it does not use. Functions begin at a
+# cache line: else a change in one file moves the others' loops, which cost up to 1.14 as much then.
+target_compile_options(leat-objects PRIVATE -ffunction-sections -falign-functions=64
     $<$<COMPILE_LANG_AND_ID:C,GNU>:-fno-semantic-interposition>)
 target_include_directories(leat-objects PRIVATE include src)
 target_link_libraries(leat-objects PRIVATE Threads::Threads)

@@ -76,6 +76,58 @@ static void busy_workers_steal(void **state)
     run_on(2, is_taken_by_a_busy_worker);
 }
 
+/* The same if the other worker's parties are slow: it looks after others by time, not only once in
+ * a thousand parties. */
+enum { SOON = 256 };
+static _Atomic int parties;
+
+static int yield_slowly(void *arg)
+{
+    (void)arg;
+    atomic_store(&yields, true);
+    for (int64_t since = leat_now(); go_on(since); leat_yield()) {
+        for (int64_t until = leat_now() + 300 * LEAT_US; leat_now() < until;)
+            ;
+        atomic_fetch_add(&parties, 1);
+    }
+    return 0;
+}
+
+static int sleep_and_say_enough(void *arg)
+{
+    leat_sleep(LEAT_MS);
+    return say_enough(arg);
+}
+
+static int is_helped_by_a_slow_worker(void *arg)
+{
+    (void)arg;
+    for (int sleeps = 0; sleeps <= 1; sleeps++) {
+        leat_scope *s = leat_scope_open(LEAT_NEVER);
+        atomic_store(&enough, false);
+        atomic_store(&yields, false);
+        CHECK_IS(0, leat_go(s, yield_slowly, NULL));
+        for (int64_t since = leat_now(); !atomic_load(&yields);)
+            CHECK(leat_now() - since < 60 * LEAT_S);
+        CHECK_IS(0, leat_go(s, sleeps ? sleep_and_say_enough : say_enough, NULL));
+        if (sleeps)
+            leat_yield(); /* it starts here, and so does its timer */
+        int before = atomic_load(&parties);
+        compute_on(NULL);
+        int meanwhile = atomic_load(&parties) - before;
+        if (meanwhile > SOON)
+            fail_msg("%d parties ran before one that waited", meanwhile);
+        CHECK_IS(0, leat_scope_close(s));
+    }
+    return 0;
+}
+
+static void slow_workers_help_soon(void **state)
+{
+    (void)state;
+    run_on(2, is_helped_by_a_slow_worker);
+}
+
 /* As many computing tasks as workers run at the same time. */
 enum { ALL = 3 };
 static _Atomic int arrived;
@@ -155,6 +207,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(idle_workers_steal),
         cmocka_unit_test(busy_workers_steal),
+        cmocka_unit_test(slow_workers_help_soon),
         cmocka_unit_test(uses_all_workers),
         TESTS_ON_WORKERS(busy_workers_hear_from_outside),
     };

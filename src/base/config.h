@@ -62,10 +62,12 @@ enum {
     LT_BRIEF_NS = 1000000000,
     LT_TALK_NS = 1000000000,
     LT_LATE_US = 1,
+    LT_LATE_PARTIES = 1,
     LT_BLOCKED_US = 1,
     LT_STEAL_AFTER_US = 0,
     LT_STEAL_PAUSES = 1,
     LT_LOOKS_APART = 2,
+    LT_TICKS_APART = 2,
     LT_VAIN_WATCHES = 1,
     LT_REACTOR_EVENTS = 1,
     LT_REACTOR_SLOTS = 1,
@@ -105,8 +107,12 @@ enum {
     /* us from one look of a worker that has run dry to the next: whether another is slow; */
     LT_STEAL_AFTER_US = 5,
     LT_STEAL_PAUSES = 32, /* and the pauses between its looks for news */
-    LT_LATE_US = 500,     /* us in which a worker has done nothing: others look after it, */
-    LT_LOOKS_APART = 64,  /* once in this many visits of their schedulers */
+    /* us in which a worker has done nothing: others look after it. But if they are slow themselves,
+     * it is the time that this many of their parties take. */
+    LT_LATE_US = 500,
+    LT_LATE_PARTIES = 4,
+    LT_LOOKS_APART = 64,  /* parties until a worker reads the cheap clock, at most; */
+    LT_TICKS_APART = 16,  /* and times that it does until it reads the other clock */
     LT_BLOCKED_US = 4000, /* us in which it has done nothing, and so is not just off a processor */
     LT_VAIN_WATCHES = 8,  /* watches in a row that took nothing: the lookout watches from then on */
     LT_FENCED_ENTRIES = 4096, /* after which an owner fences no more: base/owned.h */

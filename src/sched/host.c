@@ -5,6 +5,7 @@
 #include "base/util.h"
 #include "base/world.h"
 #include "sched/current.h"
+#include "sched/duties.h"
 #include "sched/global_queue.h"
 #include "sched/nudge.h"
 #include "sched/probe.h"
@@ -60,10 +61,10 @@ __attribute__((noinline)) static bool may_go_on(struct lt_worker *worker)
     if (lt_world() || lt_global_queue_any() || lt_worker_has_mail(worker) ||
         lt_worker_is_nudged(worker) || lt_shared_timers_have_moved(&worker->shared_timers) ||
         (worker->wheel.count && lt_wheel_is_due(&worker->wheel, lt_clock_now())) ||
-        lt_reactor_is_due(&worker->reactor) || --worker->until_look <= 0)
+        lt_reactor_is_due(&worker->reactor) || lt_duties_may_look(worker))
         return false;
-    worker->direct_left = LT_DIRECT_SWITCHES;
-    lt_tally_add(&worker->tally.switches, LT_DIRECT_SWITCHES);
+    worker->direct_left = worker->stride;
+    lt_tally_add(&worker->tally.switches, worker->stride);
     lt_tally_set(&worker->tally.timers, worker->wheel.count);
     return true;
 }

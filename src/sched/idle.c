@@ -5,6 +5,7 @@
 #include "base/futex.h"
 #include "base/gap.h"
 #include "base/lock.h"
+#include "sched/duties.h"
 #include "sched/global_queue.h"
 #include "sched/lookout.h"
 #include "sched/reclaim.h"
@@ -471,6 +472,7 @@ void lt_idle(struct lt_worker *worker)
     /* Relaxed: a thread that sees this late only wakes it in vain. */
     atomic_store_explicit(&worker->reclaim, 0, memory_order_relaxed);
     lt_takeover_end_sleep(worker);
+    lt_duties_begin(worker, worker->woke);
     become_active(worker);
     worker->surplus = !stole && (is_crowded() || joins_others(worker));
     if (watches_are_vain())

@@ -204,6 +204,7 @@ static struct lt_worker *worker_new(const struct lt_runtime *rt, unsigned index)
     worker->units_next = 1;
     lt_spin_init(&worker->spin);
     worker->fetch_next = 1;
+    worker->stride = LT_DIRECT_SWITCHES;
     worker->until_look = LT_LOOKS_APART;
     atomic_store_explicit(&worker->next_timer, LEAT_NEVER, memory_order_relaxed);
     worker->seen = lt_alloc(rt->worker_count * sizeof *worker->seen);

@@ -452,19 +452,22 @@ int64_t lt_steal_next(const struct lt_worker *thief)
     return next;
 }
 
-/* Only workers that are held up: a worker that is merely slow is as busy as this one. */
-void lt_look_after_others(struct lt_worker *worker)
+/* A worker that is merely slow is as busy as this one, and serves its parties as soon. */
+static bool is_late(const struct lt_worker *worker, const struct change *c)
 {
-    int64_t now = lt_clock_now();
-    worker->until_look = LT_LOOKS_APART;
-    if (lt_world() || now - worker->looked < LT_LATE_US * LEAT_US)
-        return;
+    return is_held_up(c) && c->still >= LT_LATE_PARTIES * worker->pace;
+}
+
+void lt_look_after_others(struct lt_worker *worker, int64_t now)
+{
     for (unsigned i = 1; i < lt_runtime.worker_count; i++) {
         struct change c = compare(worker, nth(worker, i), now);
+        if (!is_late(worker, &c))
+            continue;
         look_for(worker, &c);
-        if (is_held_up(&c) && c.new > 0 && new_pay(worker, &c))
+        if (c.new > 0 && new_pay(worker, &c))
             take_new(worker, &c);
-        if (is_held_up(&c) && (c.ready || has_more(c.victim, now)))
+        if (c.ready || has_more(c.victim, now))
             visit(worker, &c, now);
     }
     if (busy(worker, now) >= lt_runtime.processors)

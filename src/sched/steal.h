@@ -73,4 +73,4 @@ unsigned lt_steal_direct_left(const struct lt_worker *worker);
 
 /* Inside a worker that has enough to do itself: looks now and then whether another is held up, and
  * then takes parties from it as a thief does. */
-void lt_look_after_others(struct lt_worker *worker);
+void lt_look_after_others(struct lt_worker *worker, int64_t now);

@@ -7,6 +7,7 @@
 #include "base/util.h"
 #include "base/world.h"
 #include "sched/current.h"
+#include "sched/duties.h"
 #include "sched/global_queue.h"
 #include "sched/guard.h"
 #include "sched/host.h"
@@ -214,8 +215,9 @@ void lt_worker_tidy(struct lt_worker *worker)
  * refused.) */
 static void count(struct lt_worker *worker)
 {
-    unsigned left = worker->direct_left;
-    lt_tally_add(&worker->tally.switches, LT_DIRECT_SWITCHES - left + (left != 0));
+    unsigned left = worker->direct_left, n = worker->stride - left + (left != 0);
+    lt_tally_add(&worker->tally.switches, n);
+    worker->until_look -= (int)n;
 }
 
 /* An unstarted party: taken before, from the local queue, or from the global queue. Now and then
@@ -367,31 +369,6 @@ void lt_worker_end(struct lt_worker *worker)
     lt_set_current_worker(NULL);
 }
 
-static void fire_timers(struct lt_worker *worker)
-{
-    int64_t now = lt_clock_now();
-    lt_wheel_advance(&worker->wheel, now);
-    lt_tally_set(&worker->tally.timers, worker->wheel.count);
-    if (atomic_load_explicit(&worker->next_timer, memory_order_relaxed) <= now)
-        atomic_store_explicit(&worker->next_timer, lt_wheel_not_before(&worker->wheel),
-                              memory_order_relaxed);
-}
-
-/* Does the worker's duties between parties. */
-static void see_to_it(struct lt_worker *worker)
-{
-    worker->direct_left = LT_DIRECT_SWITCHES;
-    lt_worker_drain(worker);
-    lt_worker_look_at_nudges(worker);
-    lt_shared_timers_settle(&worker->shared_timers);
-    if (worker->wheel.count)
-        fire_timers(worker);
-    if (lt_reactor_is_due(&worker->reactor))
-        lt_reactor_look(worker);
-    if (LT_UNLIKELY(--worker->until_look <= 0))
-        lt_look_after_others(worker);
-}
-
 void *lt_worker_main(void *argument)
 {
     struct lt_worker *worker = argument;
@@ -400,9 +377,10 @@ void *lt_worker_main(void *argument)
     lt_worker_go_in(worker);
     worker->woke = lt_clock_now();
     lt_takeover_end_sleep(worker);
+    lt_duties_begin(worker, worker->woke);
     /* Acquire: sees what happened before the stop. */
     while (!atomic_load_explicit(&lt_runtime.stopping, memory_order_acquire)) {
-        see_to_it(worker);
+        lt_duties_see_to(worker);
         if (LT_UNLIKELY(worker->surplus))
             lt_steal_give(worker);
         /* New and ready parties take turns, so that neither starves the other. */

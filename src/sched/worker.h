@@ -122,7 +122,7 @@ struct lt_worker {
     struct lt_seen *seen; /* as a thief: each worker at the last look, */
     int64_t looked;       /* and when that was; */
     unsigned patience;    /* looks that took nothing although something waited; */
-    int until_look;       /* visits of its scheduler until it looks at others */
+    int until_look;       /* parties until it looks at the clock: see sched/duties.h */
     unsigned starts;
     uint32_t budgets;       /* that it has spent; a hint for thieves */
     int64_t notified_until; /* as the watcher: see sched/idle.c */
@@ -135,6 +135,12 @@ struct lt_worker {
     uint32_t operations;    /* and how many it had done by then: see sched/takeover.h */
     bool was_brief;         /* it is idle, and parties may be taken over; a hint */
     unsigned index;
+    unsigned stride;                /* parties from one visit of its scheduler to the next */
+    unsigned unlooked;              /* times that it did not look at the clock, */
+    int64_t tick;                   /* and the cheap clock then */
+    int64_t pace;                   /* ns a party takes, */
+    int64_t paced;                  /* counted since then, */
+    uint64_t paced_from;            /* when it had made this many switches */
     void *fault_stack;              /* LT_FAULT_STACK bytes for sched/guard.h */
     struct lt_stack_batch returned; /* stacks that did not fit in the magazine */
     pthread_t thread;
@@ -182,7 +188,7 @@ static inline void lt_worker_settle_but(struct lt_worker *worker, const leat_sco
 
 /* Whether the inbox has anything. Relaxed: it only decides whether the scheduler looks. Reading it
  * takes the cache line from a thread that keeps posting, and posted parties come after the ready
- * ones: so while several parties are ready it is read only once in LT_DIRECT_SWITCHES. */
+ * ones: so while several parties are ready it is read only once in a stride. */
 static inline bool lt_worker_has_mail(const struct lt_worker *worker)
 {
     return atomic_load_explicit(&worker->inbox, memory_order_relaxed) != NULL;

@@ -1,0 +1,32 @@
+/* duties.h: what a worker does between parties, and how often.
+ *
+ * Between two parties a worker looks at its inbox, nudges, timers and descriptors, and now and then
+ * at other workers (sched/steal.h). A party may take 10 ns, or a millisecond. So the worker counts
+ * parties, since the clock costs more than a switch, and it fits the counts to its pace, the time
+ * that a party took on average: `stride` parties run between two visits of its scheduler, about
+ * LT_REACTOR_LOOK_US and LT_DIRECT_SWITCHES at most; and until_look parties until it looks at
+ * others, about LT_LATE_US.
+ *
+ * A worker whose parties are fast reads the cheap clock once in LT_LOOKS_APART parties. It counts
+ * its pace anew when that clock has advanced, so it notices soon that its parties have become
+ * slow. */
+#pragma once
+
+#include "sched/worker.h"
+
+/* Whether it is time to look at the clock, for a worker with fast parties once in a while. */
+bool lt_duties_look_is_due(struct lt_worker *worker);
+
+/* Counts a stride of parties, without a visit of the scheduler. True: the scheduler should look at
+ * the clock. */
+static inline bool lt_duties_may_look(struct lt_worker *worker)
+{
+    worker->until_look -= (int)worker->stride;
+    return LT_UNLIKELY(worker->until_look <= 0) && lt_duties_look_is_due(worker);
+}
+
+/* Inside: the worker's duties, before it runs the next party. */
+void lt_duties_see_to(struct lt_worker *worker);
+
+/* Inside: the worker has become active, and counts its pace from now on. */
+void lt_duties_begin(struct lt_worker *worker, int64_t now);
