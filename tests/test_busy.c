@@ -1,6 +1,12 @@
 /* test_busy.c: with two workers or more, no party waits for ever beside tasks that compute. */
 #include "enough.h"
 
+#include "base/clock.h"
+#include "sched/duties.h"
+#include "sched/steal.h"
+
+#include <limits.h>
+
 static int compute_on(void *arg)
 {
     (void)arg;
@@ -128,6 +134,93 @@ static void slow_workers_help_soon(void **state)
     run_on(2, is_helped_by_a_slow_worker);
 }
 
+enum { AT_ONCE = 32 /* that a thief takes */, WAITING = 2 * AT_ONCE };
+static _Atomic int seen, begun;
+static leat_chan *end;
+
+static int wait_for_end(void *arg)
+{
+    (void)arg;
+    atomic_fetch_add(&begun, 1);
+    CHECK_IS(-EPIPE, leat_recv(end, NULL));
+    return 0;
+}
+
+static int end_at_once(leat_block *b)
+{
+    LEAT_BEGIN(b);
+    LEAT_END(b);
+}
+
+/* Waits for a sign without looking at other workers. */
+static void wait_blindly(struct lt_worker *here, int sign)
+{
+    here->until_look = INT_MAX;
+    WAIT_UNTIL(atomic_load(&seen) >= sign);
+}
+
+/* Runs first after this worker has looked at the others: it has a stack for each task that waits in
+ * its local queue. */
+static int count_stacks(void *arg)
+{
+    (void)arg;
+    struct lt_worker *here = lt_current_worker();
+    CHECK(here->magazine_count + here->credits >= lt_local_queue_length(&here->local_queue));
+    return wait_for_end(NULL);
+}
+
+/* Lets its worker look when a block has ended there and a task is about to start, with as many
+ * stacks as a thief wants to have for others' tasks. */
+static int take_while_another_is_to_start(void *scope)
+{
+    static leat_block block;
+    struct lt_worker *here = lt_current_worker();
+    atomic_store(&seen, 1);
+    wait_blindly(here, 2);
+    CHECK(lt_steal_look(here, lt_clock_now()));
+    for (int64_t since = leat_now(); leat_now() - since < 2 * LT_LATE_US * LEAT_US;)
+        ;
+    lt_stack_credits_return(here->credits);
+    here->credits = AT_ONCE - here->magazine_count;
+    CHECK(lt_stack_credits_get(here->credits));
+    CHECK_IS(0, leat_go_block(scope, &block, end_at_once));
+    CHECK_IS(0, leat_go(scope, count_stacks, NULL));
+    here->direct_left = here->stride; /* so this task and the block count as one party each, */
+    here->until_look = 2;
+    here->tick = 0; /* the look is due whatever the cheap clock says, */
+    here->pace = 0; /* and this worker's parties are fast */
+    lt_duties_begin(here, lt_clock_now());
+    CHECK_IS(-EPIPE, leat_recv(end, NULL));
+    return 0;
+}
+
+static int start_many_and_compute(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    end = leat_chan_make(s, 0, 0);
+    CHECK(s && end);
+    CHECK_IS(0, leat_go_spread(s, take_while_another_is_to_start, s));
+    for (int64_t since = leat_now(); !atomic_load(&seen);)
+        CHECK(leat_now() - since < 60 * LEAT_S);
+    for (int i = 0; i < WAITING; i++)
+        CHECK_IS(0, leat_go(s, wait_for_end, NULL));
+    atomic_store(&seen, 2);
+    for (int64_t since = leat_now(); atomic_load(&begun) < AT_ONCE;)
+        CHECK(leat_now() - since < 60 * LEAT_S);
+    CHECK_IS(0, leat_close(end));
+    return leat_scope_close(s);
+}
+
+static void takes_no_more_than_it_has_stacks_for(void **state)
+{
+    (void)state;
+#ifdef LEAT_HARSH
+    skip(); /* too little fits into a local queue */
+#endif
+    run_on(2, start_many_and_compute);
+}
+
 /* As many computing tasks as workers run at the same time. */
 enum { ALL = 3 };
 static _Atomic int arrived;
@@ -208,6 +301,7 @@ int main(void)
         cmocka_unit_test(idle_workers_steal),
         cmocka_unit_test(busy_workers_steal),
         cmocka_unit_test(slow_workers_help_soon),
+        cmocka_unit_test(takes_no_more_than_it_has_stacks_for),
         cmocka_unit_test(uses_all_workers),
         TESTS_ON_WORKERS(busy_workers_hear_from_outside),
     };

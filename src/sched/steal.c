@@ -145,7 +145,8 @@ static bool has_more(struct lt_worker *worker, int64_t now)
 /* How many more parties the thief has stacks for, and room in its local queue. */
 static uint32_t room(struct lt_worker *worker)
 {
-    uint32_t queued = lt_local_queue_length(&worker->local_queue);
+    /* `pending` has left the queue, and may need a stack, too. */
+    uint32_t queued = lt_local_queue_length(&worker->local_queue) + (worker->pending != NULL);
     size_t wanted = queued + STEAL_MOST;
     if (worker->magazine_count + worker->credits < wanted && lt_stack_credits_get(STEAL_MOST))
         worker->credits += STEAL_MOST;

@@ -18,7 +18,8 @@
  *    this wheel.
  *  - A party whose wait is over may be moved, in the ready list, in the inbox or before it is in
  *    one of them. The running task and pinned tasks may not.
- *  - magazine_count + credits >= tasks in the local queue without a stack: each can be started.
+ *  - magazine_count + credits >= tasks without a stack in the local queue and in `pending`: each
+ *    can be started.
  *  - A party is in at most one of these queues.
  *  - `nudges` is a second such stack, not reversed, of tasks that stay where they are and are only
  *    looked at. The worker looks at some at a time; the rest stays in `taken_nudges`.
