@@ -1,6 +1,9 @@
 /* test_scope_drop.c: what drop functions may do while their scope closes. */
 #include "support.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 static leat_scope *closing;
 static leat_chan *first;
 static _Atomic int dropped, left;
@@ -46,9 +49,54 @@ static int drops_into_new_channels(void *arg)
 }
 ON_WORKERS(drops_into_new_channels);
 
+static int do_nothing(void *arg)
+{
+    (void)arg;
+    return 0;
+}
+
+static void drop_into_a_new_task(void *item)
+{
+    (void)item;
+    CHECK_IS(0, leat_go(closing, do_nothing, NULL));
+}
+
+static int start_from_a_drop_function(void *arg)
+{
+    (void)arg;
+    closing = leat_scope_open(LEAT_NEVER);
+    make(drop_into_a_new_task);
+    return leat_scope_close(closing);
+}
+
+/* The scope has waited for its tasks already, and is about to be freed. */
+static void starting_a_task_ends_the_program(void **state)
+{
+    (void)state;
+    int ends[2], status;
+    char said[4096];
+    CHECK_IS(0, pipe(ends));
+    fflush(NULL);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        leat_main_with(start_from_a_drop_function, NULL, &(leat_options){ .workers = 1 });
+        _exit(0);
+    }
+    close(ends[1]);
+    FILE *file = fdopen(ends[0], "r");
+    said[fread(said, 1, sizeof said - 1, file)] = '\0';
+    fclose(file);
+    CHECK_IS(child, waitpid(child, &status, 0));
+    CHECK(!WIFEXITED(status) || WEXITSTATUS(status) != 0);
+    CHECK(strstr(said, "leat: a drop function"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(starting_a_task_ends_the_program),
         TESTS_ON_WORKERS(drops_into_new_channels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,7 +37,9 @@ LEAT_API leat_scope *leat_scope_open(int64_t deadline);
  *
  * Items left in the channels go to the channels' drop functions, before anything is freed: so a
  * drop function may use the scope's other channels, semaphores and the like. The channel that was
- * made last comes first. Each channel is closed when its turn comes.
+ * made last comes first. Each channel is closed when its turn comes. If a drop function starts a
+ * task in the scope, or something else that closing would wait for, the program ends with a
+ * message.
  * Returns 0 when all tasks returned 0, or when leat_scope_cancel cancelled the scope first; else
  * the first reason that cancelled it: a value other than 0 that a task returned, -ETIMEDOUT for the
  * scope's deadline, or -ECANCELED for a scope around it. -EINVAL for NULL, or when the caller may

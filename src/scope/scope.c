@@ -387,6 +387,9 @@ static void empty_owned(leat_scope *scope)
 static void free_owned(leat_scope *scope)
 {
     empty_owned(scope);
+    /* Relaxed: only what this thread has called may start anything now. */
+    if (atomic_load_explicit(&scope->live, memory_order_relaxed) != OPENER)
+        lt_die("leat: a drop function has started something in the scope that closes");
     while (!lt_list_empty(&scope->owned)) {
         struct lt_owned *owned = LT_CONTAINER(scope->owned.next, struct lt_owned, node);
         lt_list_remove(&owned->node);
