@@ -1,6 +1,9 @@
 /* test_pipeline_end.c: stages close, are cancelled or fail at any moment, and lose no item. */
 #include "pipelines.h"
 
+#include "flow/stage.h"
+#include "scope/scope.h"
+
 /* ---- at any moment ---- */
 
 enum event { CLOSE_OUT, CANCEL, LEAVE, EVENTS };
@@ -325,6 +328,106 @@ static int cancels_when_one_fails(void *arg)
 }
 ON_WORKERS(cancels_when_one_fails);
 
+/* ---- a cancel that is under way ---- */
+
+struct asking {
+    leat_scope *outer, *between, *inner;
+    leat_chan *out;
+    struct lt_stage *stage;
+    bool by_function; /* else the block that gives asks */
+    _Atomic int begun;
+    _Atomic bool goes_on;
+};
+
+/* The function of the first input waits for room, and the giver for a receiver. */
+static int emit_once_or_twice(void *arg, const void *in, leat_emit *emit)
+{
+    struct asking *a = arg;
+    CHECK_IS(0, leat_sleep(0)); /* the scope's lock is taken at the first wait */
+    CHECK_IS(0, leat_emit_item(emit, in));
+    atomic_fetch_add(&a->begun, 1);
+    if (a->by_function && *(const int *)in)
+        WAIT_UNTIL(atomic_load(&a->goes_on));
+    if (a->by_function)
+        CHECK_IS(-ECANCELED, leat_emit_item(emit, in));
+    return 0;
+}
+
+static int cancel_it(void *scope)
+{
+    return leat_scope_cancel(scope);
+}
+
+/* The cancel of `outer` is held up, and the stage finds that `inner` will be cancelled, too. A look
+ * that holds the lock of `inner` still gets the stage's lock. */
+static int look_while_the_stage_asks(void *arg)
+{
+    struct asking *a = arg;
+    struct lt_lock *inner = &a->inner->lock, *stage = &a->stage->lock;
+    struct foreign canceller;
+    if (a->by_function) {
+        lt_lock(stage);
+        atomic_store(&a->goes_on, true);
+        WAIT_UNTIL(atomic_load(&stage->wanted));
+    }
+    lt_lock(&a->between->lock);
+    foreign_start(&canceller, cancel_it, a->outer);
+    WAIT_UNTIL(lt_scope_is_cancelled(a->outer));
+    lt_lock(inner);
+    if (a->by_function)
+        lt_unlock(stage);
+    else
+        CHECK_IS(0, leat_recv(a->out, NULL));
+    WAIT_UNTIL(atomic_load(&inner->wanted));
+    WAIT_UNTIL(lt_try_lock(stage));
+    lt_unlock(stage);
+    lt_unlock(inner);
+    lt_unlock(&a->between->lock);
+    return foreign_join(&canceller);
+}
+
+/* The stage is the only thing in the scope that is no channel. */
+static struct lt_stage *stage_of(leat_scope *scope)
+{
+    struct lt_node *node = scope->owned.next;
+    while (lt_chan_owned(LT_CONTAINER(node, struct lt_owned, node)))
+        node = node->next;
+    return LT_CONTAINER(node, struct lt_stage, flow.owned.node);
+}
+
+static int asks_with_no_lock_held(void *arg)
+{
+    (void)arg;
+    if (IN_SIM)
+        return 0; /* a party must not hold a lock there */
+    for (int by_function = 0; by_function < 2; by_function++) {
+        struct asking a = { .outer = leat_scope_open(LEAT_NEVER),
+                            .between = leat_scope_open(LEAT_NEVER),
+                            .by_function = by_function };
+        struct foreign look;
+        leat_scope *s = a.inner = leat_scope_open(LEAT_NEVER);
+        leat_chan *in = leat_chan_of(s, int, 0);
+        a.out = leat_pipeline(s, in,
+                              &(leat_pipeline_spec){ .n = 2,
+                                                     .window = 3,
+                                                     .run_many = emit_once_or_twice,
+                                                     .arg = &a,
+                                                     .out_size = sizeof(int) });
+        a.stage = stage_of(s);
+        for (int i = 0; i < 3 - by_function; i++)
+            CHECK_IS(0, leat_send(in, &i));
+        WAIT_UNTIL(senders_of(a.out) == 1 &&
+                   (by_function ? a.begun == 2 : receivers_of(a.stage->seats) == 2));
+        foreign_start(&look, look_while_the_stage_asks, &a);
+        CHECK_IS(0, foreign_join(&look));
+        CHECK_IS(-ECANCELED, leat_scope_close(a.inner));
+        CHECK_IS(-ECANCELED, leat_scope_close(a.between));
+        CHECK_IS(0, leat_scope_close(a.outer));
+    }
+    return 0;
+}
+ON_WORKERS(asks_with_no_lock_held);
+
 /* ---- wrong arguments ---- */
 
 static int refuses(void *arg)
@@ -373,6 +476,7 @@ int main(void)
         TESTS_ON_WORKERS(drops_what_fails),
         TESTS_ON_WORKERS(reports_what_fails),
         TESTS_ON_WORKERS(cancels_when_one_fails),
+        TESTS_ON_WORKERS(asks_with_no_lock_held),
         TESTS_ON_WORKERS(refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,10 +38,10 @@ static int wait_for_room(leat_result *slot)
         if (lt_stage_has(stage, slot, LT_SLOT_FULL))
             lt_stage_give(stage);
     }
-    bool waits = lt_crowd_may_wait() == 0;
+    bool waits = lt_crowd_may_wait() == 0 && !lt_stage_is_stopped(stage);
     lt_lock_soon(&stage->lock);
     slot->filled = slot->state == LT_SLOT_FULL;
-    waits = waits && slot->filled && !lt_stage_is_stopped(stage);
+    waits = waits && slot->filled && !lt_stage_has_stopped(stage);
     if (waits)
         lt_crowd_join(&stage->lock, &slot->emitter, &waiter, LT_TO_SEND, stage->flow.out);
     lt_unlock(&stage->lock);

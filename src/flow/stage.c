@@ -148,19 +148,14 @@ bool lt_stage_has(struct lt_stage *stage, leat_result *slot, enum lt_slot_state 
 
 /* ---- giving ---- */
 
-/* Whether the slot has an output that must be sent. */
-static bool is_wanted(struct lt_stage *stage, const leat_result *slot)
-{
-    return slot->sent < slot->count && !lt_stage_is_stopped(stage);
-}
-
 leat_result *lt_stage_next(struct lt_stage *stage)
 {
     struct lt_party *woken = NULL;
     leat_result *slot;
+    bool stopped = lt_stage_is_stopped(stage);
     lt_lock_soon(&stage->lock);
     while ((slot = stage->first) && slot->state >= LT_SLOT_FULL) {
-        if (is_wanted(stage, slot)) {
+        if (slot->sent < slot->count && !stopped) {
             unlock_and_call(stage, woken);
             return slot;
         }
@@ -206,7 +201,7 @@ void lt_stage_give(struct lt_stage *stage)
 {
     /* Only the giver takes the first slot off the line, so this needs no lock. */
     leat_result *slot = stage->first;
-    if (!is_wanted(stage, slot))
+    if (slot->sent == slot->count || lt_stage_is_stopped(stage))
         slot = lt_stage_next(stage);
     for (; slot; slot = lt_stage_next(stage)) {
         /* The caller may be cancelled although the stage is not. */

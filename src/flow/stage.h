@@ -81,10 +81,15 @@ static inline unsigned char *lt_slot_output(const leat_result *slot, size_t i)
     return slot->outs + i * slot->stage->spec.out_size;
 }
 
+static inline bool lt_stage_has_stopped(struct lt_stage *stage)
+{
+    return atomic_load_explicit(&stage->stopped, memory_order_relaxed);
+}
+
+/* The same, or whether it is about to: with no lock held, since leat_cancelled may cancel. */
 static inline bool lt_stage_is_stopped(struct lt_stage *stage)
 {
-    return atomic_load_explicit(&stage->stopped, memory_order_relaxed) ||
-           leat_cancelled(stage->flow.scope);
+    return lt_stage_has_stopped(stage) || leat_cancelled(stage->flow.scope);
 }
 
 /* Makes the caller the taker, with a slot. NULL: not now, and the caller must wait for a seat. */
