@@ -38,4 +38,6 @@ try null $segv 0
 try null-in-thread $segv 0
 try handler 42 1 '^the former handler$'
 try handler-with-info 42 1 '^the former handler$'
+try handler-later 42 2 '^the later handler$' '^the former handler$'
+try handler-later-overflow $segv 2 '^the later handler$' '^leat: .*overflow'
 exit $failed

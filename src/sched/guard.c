@@ -18,6 +18,7 @@ struct own_stack {
 
 static _Thread_local struct own_stack own_stack __attribute__((tls_model("initial-exec")));
 static struct sigaction former_action;
+static bool stays; /* below a handler that was installed after it, and may call it */
 static _Thread_local stack_t former_stack; /* a sanitizer may have given the thread one */
 
 /* A signal handler may write, but not format, so texts and numbers are written one by one. */
@@ -91,8 +92,12 @@ static void on_fault(int signal, siginfo_t *info, void *context)
 
 void lt_guard_install(void)
 {
-    struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK };
+    struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK },
+                     current;
     sigemptyset(&action.sa_mask);
+    /* Else the two would call each other for ever. */
+    if (stays && sigaction(SIGSEGV, NULL, &current) == 0 && current.sa_handler != SIG_DFL)
+        return;
     sigaction(SIGSEGV, &action, &former_action);
 }
 
@@ -100,7 +105,8 @@ void lt_guard_uninstall(void)
 {
     struct sigaction current;
     /* A handler that was installed after ours stays. */
-    if (sigaction(SIGSEGV, NULL, &current) == 0 && current.sa_sigaction == on_fault)
+    stays = sigaction(SIGSEGV, NULL, &current) == 0 && current.sa_sigaction != on_fault;
+    if (!stays)
         sigaction(SIGSEGV, &former_action, NULL);
 }
 

@@ -120,6 +120,27 @@ static void former_handler_with_info(int number, siginfo_t *info, void *context)
     former_handler(number);
 }
 
+static struct sigaction leats;
+
+static void later_handler(int number, siginfo_t *info, void *context)
+{
+    static const char text[] = "the later handler\n";
+    ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
+    (void)ignored;
+    leats.sa_sigaction(number, info, context);
+}
+
+/* Installs a handler that calls leat's, and stays after the runtime. */
+static int install_later(void)
+{
+    int error = leat_start(NULL);
+    sigaction(
+        SIGSEGV,
+        &(struct sigaction){ .sa_sigaction = later_handler, .sa_flags = SA_SIGINFO | SA_ONSTACK },
+        &leats);
+    return error ? error : leat_stop();
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -138,6 +159,8 @@ int main(int argc, char **argv)
         { "handler", fault_in_task },
         { "handler-with-info", fault_in_task },
         { "handler-overflow", overflow_default },
+        { "handler-later", fault_in_task },
+        { "handler-later-overflow", overflow_default },
     };
     for (size_t i = 0; argc == 2 && i < sizeof ways / sizeof *ways; i++) {
         if (strcmp(argv[1], ways[i].name) != 0)
@@ -149,6 +172,8 @@ int main(int argc, char **argv)
                       NULL);
         else if (strncmp(argv[1], "handler", 7) == 0)
             sigaction(SIGSEGV, &(struct sigaction){ .sa_handler = former_handler }, NULL);
+        if (strncmp(argv[1], "handler-later", 13) == 0 && install_later() != 0)
+            return 1;
         return leat_main(ways[i].run, NULL);
     }
     fprintf(stderr, "usage: overflow WAY\n");
