@@ -1,10 +1,11 @@
-/* test_base.c: lists, locks, random numbers, and the pool of stacks. */
+/* test_base.c: lists, locks, random numbers, numbers for the user, and the pool of stacks. */
 #define _GNU_SOURCE /* mincore */
 #include "arch/stack.h"
 #include "base/alloc.h"
 #include "base/config.h"
 #include "base/list.h"
 #include "base/lock.h"
+#include "sched/current.h"
 #include "support.h"
 
 #include <pthread.h>
@@ -300,12 +301,23 @@ static void stack_pool_grows_in_little_room(void **state)
     lt_stack_pool_close();
 }
 
+/* In looks 0 means that there is no scope or channel. */
+static void no_number_is_zero(void **state)
+{
+    (void)state;
+    if (SCALE > 1 || LT_NUMBER_BATCH < 32)
+        skip(); /* it would take long */
+    for (uint64_t n = 0; n <= UINT64_C(1) << 32; n += LT_NUMBER_BATCH)
+        CHECK(lt_number_batch() + LT_NUMBER_BATCH != 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists),
         cmocka_unit_test(locks),
         cmocka_unit_test(chance_is_even),
+        cmocka_unit_test(no_number_is_zero),
         cmocka_unit_test(allocates),
         cmocka_unit_test(pools_stacks),
         cmocka_unit_test(maps_other_sizes),

@@ -19,5 +19,9 @@ uint32_t lt_number_batch(void)
     if (lt_world()) /* a seeded world has its own numbers, without batches */
         return lt_current()->number;
     static _Atomic uint32_t given;
-    return atomic_fetch_add_explicit(&given, LT_NUMBER_BATCH, memory_order_relaxed);
+    uint32_t last;
+    do /* not the batch that ends with 0 */
+        last = atomic_fetch_add_explicit(&given, LT_NUMBER_BATCH, memory_order_relaxed);
+    while (last + LT_NUMBER_BATCH == 0);
+    return last;
 }
