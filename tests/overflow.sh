@@ -5,7 +5,7 @@ set -euo pipefail
 
 # A sanitizer has its own handler and larger frames.
 [ -z "${LEAT_SANITIZE-}" ] || exit 77
-program=$LEAT_PROGRAMS/overflow
+program=("$LEAT_PROGRAMS/overflow")
 ulimit -c 0
 failed=0
 
@@ -14,7 +14,7 @@ failed=0
 try() {
     local way=$1 expected=$2 lines=$3 text status=0 pattern
     shift 3
-    text=$({ "$program" "$way" 2>&1; } 2>/dev/null) || status=$?
+    text=$({ "${program[@]}" "$way" 2>&1; } 2>/dev/null) || status=$?
     [ "$status" = "$expected" ] || { echo "$way: status $status, not $expected"; failed=1; }
     [ "$(printf '%s' "$text" | grep -c '')" = "$lines" ] || { echo "$way: says: $text"; failed=1; }
     for pattern; do
@@ -40,4 +40,11 @@ try handler 42 1 '^the former handler$'
 try handler-with-info 42 1 '^the former handler$'
 try handler-later 42 2 '^the later handler$' '^the former handler$'
 try handler-later-overflow $segv 2 '^the later handler$' '^leat: .*overflow'
+# Where each guard is a mapping.
+if "$LEAT_PROGRAMS/older" true; then
+    program=("$LEAT_PROGRAMS/older" "${program[@]}")
+    for way in default jump sized after-wait; do
+        try $way $segv 1 '^leat: .*overflow' "$raise"
+    done
+fi
 exit $failed
