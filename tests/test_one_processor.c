@@ -22,6 +22,16 @@ static int bind_to_one(void **state)
     return sched_setaffinity(0, sizeof set, &set);
 }
 
+/* By default there are as many workers as processors that the process may use. */
+static void has_one_worker(void **state)
+{
+    (void)state;
+    unsetenv("LEAT_WORKERS");
+    CHECK_IS(0, leat_start(NULL));
+    CHECK_IS(1, leat_workers());
+    CHECK_IS(0, leat_stop());
+}
+
 /* ---- offers of the processor ---- */
 
 static _Atomic bool computing;
@@ -191,6 +201,7 @@ static void ends_waits_on_1(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(has_one_worker),
         cmocka_unit_test(stops_offering_after_a_long_absence),
         cmocka_unit_test(moves_all_on_1),
         cmocka_unit_test(moves_all_on_3),
