@@ -9,6 +9,7 @@ is 'lines' $'x a\nx b c\nx d' "$(printf 'a\n\nb c\nd' | map echo x)"
 is 'NUL' $'[a\nb]\n[]\n[c]' "$(printf 'a\nb\0\0c\0' | map -0 printf '[%s]\n')"
 printf '1\n2\n' >items
 gives 'a file' 0 $'1\n2' -a items echo
+is 'standard input' $'1\n2' "$(map -a - echo <items)"
 gives 'several lists' 0 $'a-1\na-2\nb-1\nb-2' echo {1}-{2} ::: a b ::: 1 2
 gives 'several lists, {}' 0 $'x a 1 y\nx a 2 y' echo x {} y ::: a ::: 1 2
 gives 'several lists, an empty one' 0 '' echo ::: a b :::
@@ -129,7 +130,24 @@ says 'no such folder' 2 'nosuch: No such file' --dir=nosuch touch ran ::: a
 says 'no folder' 2 'Not a directory' --dir=/dev/null touch ran ::: a
 says 'an output without a name' 2 'is empty' -o '' touch ran ::: a
 says 'lists and a file' 2 'cannot be combined' -a items touch ran ::: a
+while read -r options; do
+    # shellcheck disable=SC2086
+    says "$options" 2 'cannot be combined' $options touch ran
+done <<'TOGETHER'
+--pipe -0
+--pipe -C,
+--pipe -n2
+-C, -n2
+-o out -l
+-o out --tag
+-l --retries=1
+--dry-run --log=log
+--dry-run -o out
+TOGETHER
+says 'columns and lists' 2 'cannot be combined' -C, touch ran ::: a ::: b
+says '-n and lists' 2 'cannot be combined' -n2 touch ran ::: a ::: b
 says 'jobs' 2 "invalid argument '0' for '--jobs'" -j0 touch ran ::: a
+says 'too many jobs' 2 "invalid argument '4097' for '--jobs'" -j4097 touch ran ::: a
 says 'an unknown option' 2 'unrecognized option' --nosuch touch ran ::: a
 for option in --halt=soon,fail=0 --halt=now,fail=101% --halt=now,done=5% --halt=later --timeout=x \
     --timeout=0 --timeout=0x --spill=1Q --window=0 --columns=ab --columns= --retries=-1 \

@@ -9,6 +9,13 @@ is 'places' '' "$(cat "$out/got")"
 # all n run together: each waits for the others
 gives 'n at a time' 0 '' -j4 -s ': >"here.$1"; while [ ! -e here.1 ] || [ ! -e here.2 ] ||
     [ ! -e here.3 ] || [ ! -e here.4 ]; do sleep 0.01; done' ::: 1 2 3 4
+# by default as many as there are processors that may be used
+cores=$(nproc)
+gives 'one for each core' 0 '' -s ': >"core.$1"; until [ "$(ls core.* | wc -l)" -ge "$2" ]
+    do sleep 0.01; done' ::: $(seq "$cores") ::: "$cores"
+one=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
+is 'on one core' '' "$(taskset -c "$one" "$leat" map \
+    -s 'mkdir alone || echo two; sleep 0.02; rmdir alone' ::: 1 2 3 2>&1)"
 gives 'one at a time' 0 $'1\n2\n3' -j1 -s 'mkdir alone; echo "$1"; rmdir alone' ::: 1 2 3
 
 # statuses
@@ -89,6 +96,16 @@ gives 'now, a tree' 1 '' -j2 --halt=now,fail=1 -s "if [ \$1 = 1 ]; then $tree; f
     until [ -e pids ] && [ \$(wc -l <pids) -ge 3 ]; do sleep 0.02; done; exit 1" ::: 1 2
 # shellcheck disable=SC2046
 wait_for are_gone $(cat pids)
+# Where there is no /proc, which shows what is left of a group, it is killed without a grace.
+if unshare -rm mount -t tmpfs none /proc 2>"$out/err" && [ -z "${LEAT_SANITIZE:-}" ]; then
+    rm pids
+    timeout -k 5 --foreground 120 unshare -rm sh -c 'mount -t tmpfs none /proc && exec "$@"' sh \
+        "$leat" map -j2 --fail-fast --grace=1h -s 'if [ $1 = 1 ]; then
+            (trap "" TERM; exec sh -c "echo \$\$ >pids; exec sleep 1000") & exec sleep 1000; fi
+        until [ -s pids ]; do sleep 0.02; done; exit 1' ::: 1 2 2>"$out/err"
+    is 'now, without /proc: status' 1 $?
+    wait_for are_gone "$(cat pids)"
+fi
 gives 'fail fast' 1 '' --fail-fast -j2 -s '[ "$1" = 1 ] || exec sleep 100; exit 1' ::: 1 2 3
 gives 'success' 0 '2' -j1 --halt=now,success=1 -s '[ "$1" = 2 ] && echo "$1"' ::: 1 2 3
 gives 'done' 1 $'1\n2' -j1 --halt=soon,done=2 echo ::: 1 2 3 4

@@ -76,6 +76,21 @@ says '-o: not a file' 2 'device: --output replaces a file, but no link, device o
     -o device true ::: a
 [ -p device ] || fail '-o: a FIFO was replaced'
 says '-o: no folder' 2 ': No such file' -o 'nosuch/{}' true ::: a b
+mkdir folder
+ln -s nowhere link
+says '-o: a folder' 2 'folder: Is a directory' -o folder true ::: a
+says '-o: a link' 2 'link: --output replaces a file, but no link' -o link true ::: a
+[ -L link ] || fail '-o: a link was replaced'
+# A file of an earlier run stays until its job has succeeded.
+echo before >old
+gives '-o: fails' 1 '' -o old -s 'echo after; false' ::: a
+is '-o: a job that fails leaves the file' before "$(cat old)"
+gives '-o: replaced' 0 '' -o old -s 'cat old; echo after' ::: a
+is '-o: replaced: content' 'before after' "$(xargs <old)"
+(umask 027 && map -o masked true ::: a)
+is '-o: mode' 640 "$(stat -c %a masked)"
+gives '-o: one name' 0 '' -j1 -o shared echo ::: 1 2
+is '-o: one name: the last one' 2 "$(cat shared)"
 
 # what does not fit waits: in a file, and without one in the job
 big='if [ "$1" = 1 ]; then while [ ! -e go ]; do sleep 0.05; done
@@ -93,6 +108,20 @@ rm -f go
 (sleep 0.5; : >go) &
 is 'no folder for files' 60000000 "$(TMPDIR=/nosuch big | wc -c)"
 wait $!
+# Where no file can be without a name, it loses its name at once. Job 1 waits until all is in it.
+if strace -o "$out/strace" true 2>/dev/null && [ -z "${LEAT_SANITIZE:-}" ]; then
+    mkdir spills
+    rm -f go
+    TMPDIR=$PWD/spills strace -f --seccomp-bpf -qq -o "$out/strace" -P "$PWD/spills" \
+        -e trace=openat -e inject=openat:error=EOPNOTSUPP \
+        timeout -k 5 --foreground 120 "$leat" map -j2 -s 'if [ "$1" = 1 ]
+            then until [ -e go ]; do sleep 0.02; done
+            else head -c 20000000 /dev/zero; ls -A spills >left; : >go; fi' ::: 1 2 |
+        wc -c >"$out/got"
+    is 'a file that has had a name: output' 20000000 "$(cat "$out/got")"
+    grep -q O_TMPFILE "$out/strace" || fail 'a file without a name was not refused'
+    same 'a file that has had a name: its folder' /dev/null left
+fi
 # Tries again that find all places with jobs that wait for their turn.
 map -j2 --spill=0 --retries=1 --backoff=300ms -s 'if [ "$1" = 1 ]; then
         [ "$LEAT_TRY" = 2 ] && echo second

@@ -12,6 +12,13 @@ map --log=l2 echo {#} {%} ::: a >/dev/null
 is 'number and place stay' "echo '{#}' '{%}' a" "$(sed -n 2p l2 | cut -f9)"
 map --log=l3 -s 'kill -9 $$' ::: a 2>/dev/null
 is 'a signal' '-1 9' "$(sed -n 2p l3 | cut -f7,8 | tr '\t' ' ')"
+late='trap "exit 3" TERM; sleep 1000 & wait'
+map --log=l4 --timeout=0.1 -s "$late" ::: a 2>/dev/null
+is 'too late' '-1 15' "$(sed -n 2p l4 | cut -f7,8 | xargs)"
+gives 'too late, and ended' 0 '' --log=l4 --resume=ended -s "$late" ::: a
+gives 'too late, and again' 1 '' --log=l4 --resume --timeout=0.1 -s "$late" ::: a
+map --log=l5 --pipe=4 -s 'cat; cat <&-' < <(seq 3) >/dev/null 2>&1
+is 'bytes sent and received' '4 4 2 2' "$(tail -n +2 l5 | sort -n | cut -f5,6 | xargs)"
 says 'a log that is not empty' 2 'not empty' --log=log echo ::: a
 printf 'my notes\n' >notes
 says 'a log that is not ours' 2 'not a log' --log=notes --resume echo ::: a
