@@ -170,6 +170,24 @@ for arguments in special '-L special'; do
 done
 grep -qx 'leat sum: special/link: is a FIFO, skipped' "$out/got.err" || fail 'no note of a link'
 
+# The output itself, which would differ from its digest: whether it is new, appended to, or a link.
+mkdir -p own/below
+echo 1 >own/a
+echo 2 >own/below/z
+(cd own && find . -type f -print0 | sort -z | xargs -0 md5sum) >"$out/wanted"
+for arguments in '-j 1' '-L -j 2'; do
+    : >own/list
+    (cd own && ln -f list below/list && eval "\"\$leat\" sum $arguments . >>list") 2>"$out/got.err"
+    is "the output ($arguments): status" 0 $?
+    same "the output ($arguments)" "$out/wanted" own/list
+    printf 'leat sum: %s: is the output, skipped\n' ./below/list ./list >"$out/said"
+    same "the output ($arguments): messages" "$out/said" "$out/got.err"
+done
+(cd own && rm below/list && "$leat" sum -c list --strict-tree=. >below/result 2>"$out/got.err")
+is 'the output of a check: status' 0 $?
+printf '%s: OK\n' ./a ./below/z | same 'the output of a check' - own/below/result
+(cd own && rm below/result && "$leat" sum -c --quiet list) || fail 'the list of a folder does not check'
+
 # A file or folder that may not be read is reported in its place, and the rest is read.
 mkdir -p u/closed u/open
 echo 1 >u/closed/file

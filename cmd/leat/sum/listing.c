@@ -7,8 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { BLOCK = 32 * 1024 };
+
+void lister_open(struct lister *l)
+{
+    struct stat about;
+    *l = (struct lister){ 0 };
+    if (fstat(STDOUT_FILENO, &about) == 0 && S_ISREG(about.st_mode)) {
+        l->device = about.st_dev;
+        l->inode = about.st_ino;
+    }
+}
 
 void lister_free(struct lister *l)
 {
@@ -69,11 +80,23 @@ struct folder {
     const struct exclude *exclude;
 };
 
-static void take(struct lister *l, const struct folder *f, const char *name, unsigned char type)
+/* The number in the folder may also be that of a file on which another one is mounted. */
+static bool is_output(const struct lister *l, int fd, const struct dirent64 *found)
 {
+    struct stat about;
+    return found->d_ino == l->inode &&
+           fstatat(fd, found->d_name, &about, AT_SYMLINK_NOFOLLOW) == 0 &&
+           about.st_ino == l->inode && about.st_dev == l->device;
+}
+
+static void take(struct lister *l, const struct folder *f, const struct dirent64 *found)
+{
+    const char *name = found->d_name;
     if (is_dots(name))
         return;
-    enum entry_kind kind = classify(f->dir->fd, name, type, f->follow_links);
+    enum entry_kind kind = is_output(l, f->dir->fd, found)
+                               ? ENTRY_OUTPUT
+                               : classify(f->dir->fd, name, found->d_type, f->follow_links);
     if (kind && !exclude_has(f->exclude, f->dir, name, kind == ENTRY_FOLDER))
         add(l, kind, name);
 }
@@ -89,7 +112,7 @@ static int read_names(struct lister *l, const struct folder *f)
         for (ssize_t at = 0; at < len;) {
             const struct dirent64 *found = (const void *)(l->block + at);
             at += found->d_reclen;
-            take(l, f, found->d_name, found->d_type);
+            take(l, f, found);
         }
     }
 }

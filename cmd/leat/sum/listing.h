@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 enum entry_kind {
     ENTRY_FILE = 1,
@@ -17,6 +18,7 @@ enum entry_kind {
     ENTRY_FIFO,
     ENTRY_SOCKET,
     ENTRY_DEVICE,
+    ENTRY_OUTPUT,  /* the file that standard output goes to */
     ENTRY_UNKNOWN, /* it is gone, or a link to nothing: opening it will give the error */
 };
 
@@ -26,13 +28,16 @@ struct entry {
     const char *name;
 };
 
-/* Memory that is reused for each folder. A zeroed struct is ready. */
+/* Memory that is reused for each folder. */
 struct lister {
+    dev_t device; /* with `inode`: the file that standard output goes to; 0: none */
+    ino_t inode;
     char *block;        /* the result of one system call */
     struct text names;  /* of each entry: kind, name, '/' for a folder, NUL */
     struct text starts; /* of each entry: a size_t, where it begins in `names` */
 };
 
+void lister_open(struct lister *l);
 void lister_free(struct lister *l);
 
 /* Lists a folder that is held, without excluded entries. Links are left out or, if followed,

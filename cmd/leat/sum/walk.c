@@ -20,6 +20,7 @@ void walk_open(struct walk *w, struct flow *f, size_t descriptors, const struct 
         .wanted = selection_all(f->selection),
         .size = f->size,
     };
+    lister_open(&w->lister);
 }
 
 static void leave_folder(struct walk *w)
@@ -252,6 +253,7 @@ static int handle(struct walk *w, struct dir *dir, struct entry entry)
     case ENTRY_FIFO: remark = "is a FIFO, skipped"; break;
     case ENTRY_SOCKET: remark = "is a socket, skipped"; break;
     case ENTRY_DEVICE: remark = "is a device, skipped"; break;
+    case ENTRY_OUTPUT: remark = "is the output, skipped"; break;
     }
     return flow_tell(w->flow, dir, entry.name, SLOT_SKIPPED, 0, remark);
 }
