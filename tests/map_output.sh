@@ -89,6 +89,9 @@ gives '-o: replaced' 0 '' -o old -s 'cat old; echo after' ::: a
 is '-o: replaced: content' 'before after' "$(xargs <old)"
 (umask 027 && map -o masked true ::: a)
 is '-o: mode' 640 "$(stat -c %a masked)"
+chmod 600 masked
+map -o masked true ::: a
+is '-o: mode of an earlier file' 600 "$(stat -c %a masked)"
 gives '-o: one name' 0 '' -j1 -o shared echo ::: 1 2
 is '-o: one name: the last one' 2 "$(cat shared)"
 

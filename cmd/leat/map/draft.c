@@ -15,7 +15,8 @@ int draft_open(struct draft *d, mode_t mask)
     d->other = NULL;
     /* The rename would replace a device or a link. */
     struct stat about;
-    if (lstat(d->name, &about) == 0 && !S_ISREG(about.st_mode))
+    bool replaces = lstat(d->name, &about) == 0;
+    if (replaces && !S_ISREG(about.st_mode))
         return S_ISDIR(about.st_mode) ? -EISDIR : -EEXIST;
     const char *slash = strrchr(d->name, '/');
     int folder = slash ? (int)(slash + 1 - d->name) : 0;
@@ -29,7 +30,7 @@ int draft_open(struct draft *d, mode_t mask)
         return error;
     }
     d->other = other;
-    fchmod(d->fd, 0666 & ~mask);
+    fchmod(d->fd, replaces ? about.st_mode & 0777 : 0666 & ~mask);
     return 0;
 }
 
