@@ -94,6 +94,22 @@ static int starts_a_crowd(void *arg)
 }
 ON_WORKERS(starts_a_crowd);
 
+/* One after the other. TSan has room for 65,536 entries of functions without an exit. */
+static int ends_task_after_task(void *arg)
+{
+    (void)arg;
+    enum { TASKS_IN_TURN = IN_SIM ? 100 : UNDER_TSAN ? 70000 : 2000 };
+    _Atomic int count = 0;
+    for (int i = 0; i < TASKS_IN_TURN; i++) {
+        leat_scope *s = leat_scope_open(LEAT_NEVER);
+        CHECK_IS(0, leat_go(s, count_up, &count));
+        CHECK_IS(0, leat_scope_close(s));
+    }
+    CHECK_IS(TASKS_IN_TURN, count);
+    return 0;
+}
+ON_WORKERS(ends_task_after_task);
+
 static int start_from_outside(void *arg)
 {
     return starts_a_crowd(arg);
@@ -449,6 +465,7 @@ ON_WORKERS(counts_every_item);
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TESTS_ON_WORKERS(ends_task_after_task), /* first: TSan is slow after a crowd */
         TESTS_ON_WORKERS(wakes_a_crowd),
         TESTS_ON_WORKERS(starts_a_crowd),
         cmocka_unit_test(starts_a_crowd_from_a_thread),

@@ -10,6 +10,8 @@
  * change. So a caller saves each of them at most once, in its own frame. */
 #pragma once
 
+#include "arch/fiber.h"
+
 /* The assembly, called only by the functions below. */
 void lt_switch_left(void **from, void *to);
 void lt_switch_begin(void **from, void *top, void (*entry)(void *arg), void *arg);
@@ -53,8 +55,10 @@ static inline __attribute__((always_inline)) void lt_switch(void **from, void *t
 }
 
 /* The same, but nothing continues the running stack. AddressSanitizer may keep frames elsewhere,
- * and has freed them when a stack is left for good: so this function's frame stays on the stack. */
-static inline __attribute__((noreturn, no_sanitize("address"))) void lt_switch_away(void *to)
+ * and has freed them when a stack is left for good: so this function's frame stays on the stack.
+ * ThreadSanitizer would count an entry without an exit. */
+LT_NO_TSAN static inline __attribute__((noreturn, no_sanitize("address"))) void
+lt_switch_away(void *to)
 {
     void *nowhere;
     lt_switch_left(&nowhere, to);
