@@ -73,9 +73,9 @@ LEAT_API int leat_main_with(leat_fn *fn, void *arg, const leat_options *options)
  * opening the file for a trace, such as -EACCES. */
 LEAT_API int leat_start(const leat_options *options);
 
-/* Stops the workers, waits for their threads, and frees all memory of the runtime. The descriptors
- * by which workers are woken stay open for the next runtime. Does not wait for tasks: close their
- * scopes first.
+/* Stops the workers, waits for their threads, and frees the memory of the runtime. For the next
+ * runtime it keeps some 100 KiB for each worker, and the descriptors by which workers are woken.
+ * Does not wait for tasks: close their scopes first.
  * Returns 0; -EBUSY while a scope is open, or while an operation or a timer without a scope is
  * under way; -EDEADLK from a task or a thread of the runtime; -EINVAL when no runtime is
  * running. */
