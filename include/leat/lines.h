@@ -15,7 +15,8 @@
  * Reading. The task reads up to 64 KiB at a time, and reads more when a receiver or the channel has
  * taken the items from that. So a slow receiver holds up the sender at the other end. Bytes that
  * the task has read and not sent are lost to other readers of the descriptor. If another party
- * closes the channel, the task ends without an error when it next has an item to send.
+ * closes the channel, the task ends without an error when it next has an item to send. Until then
+ * it may wait in a read: to end that, cancel its scope, or call leat_shutdown.
  *
  * Writing. The task writes all the items that are ready in one call. When it ends, for whatever
  * reason, it closes the channel: later sends return -EPIPE. Items that the channel then still holds

@@ -64,7 +64,8 @@ typedef struct leat_retrying {
     int exact;
 } leat_retrying;
 
-/* Calls fn(arg) until it returns 0, and pauses between the calls. `how` may be NULL. For tasks and
+/* Calls fn(arg) until it returns 0, and pauses between the calls. After an error that no further
+ * try can mend, fn puts the error into `arg` and returns 0. `how` may be NULL. For tasks and
  * threads.
  * Returns 0; the value that the last call returned; -ECANCELED when the caller's scope is cancelled
  * in a pause, or when fn returns -ECANCELED in a cancelled scope; -EINVAL for a NULL fn or a
