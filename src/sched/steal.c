@@ -298,6 +298,7 @@ static void stand_in(struct lt_worker *victim, int64_t now)
     /* First, since the running party may set a shared timer meanwhile. */
     atomic_store_explicit(&victim->next_timer, LEAT_NEVER, memory_order_relaxed);
     lt_shared_timers_settle(&victim->shared_timers);
+    lt_reactor_stand_in(victim);           /* so that only cancels are in the ring's queue */
     lt_wheel_advance(&victim->wheel, now); /* which may nudge */
     lt_worker_look_at_nudges(victim);
     lt_reactor_stand_in(victim);

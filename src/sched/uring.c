@@ -147,6 +147,7 @@ static void complete(struct lt_uring *ring, uint64_t user_data, int32_t result,
         return;
     struct lt_uring_op *op = (struct lt_uring_op *)(uintptr_t)user_data;
     op->result = result;
+    op->called_off = true; /* until its party runs, the scope and the deadline may still try */
     **end = op->party;
     *end = &op->party->next;
 }
@@ -169,15 +170,21 @@ static bool is_left(const struct lt_uring *ring)
     return load(ring->sq_flags) & IORING_SQ_TASKRUN;
 }
 
-bool lt_uring_has_queued(const struct lt_uring *ring)
+static bool is_empty(const struct lt_uring *ring)
 {
-    return lt_uring_is(ring, LT_URING_OPEN) && load(ring->sq_tail) != load(ring->sq_head);
+    return load(ring->sq_tail) == load(ring->sq_head);
 }
 
+bool lt_uring_has_queued(const struct lt_uring *ring)
+{
+    return lt_uring_is(ring, LT_URING_OPEN) && !is_empty(ring);
+}
+
+/* A refused ring may have entries that a round takes back. */
 bool lt_uring_has_more(const struct lt_uring *ring)
 {
-    return !lt_uring_is(ring, LT_URING_UNUSED) && (load(ring->cq_head) != load(ring->cq_tail) ||
-                                                   is_left(ring) || lt_uring_has_queued(ring));
+    return !lt_uring_is(ring, LT_URING_UNUSED) &&
+           (load(ring->cq_head) != load(ring->cq_tail) || is_left(ring) || !is_empty(ring));
 }
 
 /* ---- submissions ---- */
@@ -211,7 +218,8 @@ static void enter(struct lt_uring *ring, unsigned wait, int64_t ns)
 /* An empty entry, which push then hands over. NULL: the ring is refused, or memory is short. */
 static struct io_uring_sqe *next_entry(struct lt_uring *ring)
 {
-    if (load(ring->sq_tail) - load(ring->sq_head) == LT_URING_QUEUE)
+    if (lt_uring_is(ring, LT_URING_OPEN) &&
+        load(ring->sq_tail) - load(ring->sq_head) == LT_URING_QUEUE)
         enter(ring, 0, LEAT_NEVER);
     uint32_t tail = load(ring->sq_tail);
     if (!lt_uring_is(ring, LT_URING_OPEN) || tail - load(ring->sq_head) == LT_URING_QUEUE)
@@ -279,13 +287,13 @@ static void queue_poll(struct lt_uring *ring, int epoll)
 
 /* ---- rounds ---- */
 
-/* Completes the operations that the kernel has not seen; but `keeps` cancels, and the poll. */
+/* Completes the operations that the kernel has not seen, and the poll; but `keeps` cancels. */
 static void take_back(struct lt_uring *ring, bool keeps, struct lt_party ***end)
 {
     uint32_t head = load(ring->sq_head), tail = load(ring->sq_tail), kept = head;
     for (uint32_t at = head; at != tail; at++) {
         const struct io_uring_sqe *sqe = &ring->sqes[at % LT_URING_QUEUE];
-        if (keeps && (sqe->user_data == OF_CANCEL || sqe->user_data == OF_POLL))
+        if (keeps && sqe->user_data == OF_CANCEL)
             ring->sqes[kept++ % LT_URING_QUEUE] = *sqe;
         else
             complete(ring, sqe->user_data, -ECANCELED, end);

@@ -9,8 +9,9 @@
  * to return from the kernel for any reason. It does not interrupt the thread for that (an interrupt
  * for each would cost more than the ring saves): so a thread that computes has completions left to
  * do, and the kernel sets a flag. A thief that is inside such a worker makes a barrier on all
- * processors, which is an interrupt, and takes the completions. It submits cancels, but no
- * operations, since these would belong to the thief's thread from then on: they are taken back.
+ * processors, which is an interrupt, and takes the completions. It submits cancels, but neither
+ * operations nor the poll, which would belong to the thief's thread from then on: these are taken
+ * back, before anything is called off that needs room in the queue.
  *
  * Invariants:
  *  - From lt_uring_queue until its completion has been taken, the kernel may write to an
@@ -57,7 +58,7 @@ struct lt_uring {
 struct lt_uring_op {
     struct lt_party *party;
     int32_t result;  /* of the system call: a count or a negative errno value */
-    bool called_off; /* a cancel has been queued */
+    bool called_off; /* a cancel has been queued, or would come too late */
 };
 
 enum lt_uring_call { LT_URING_RECV, LT_URING_SEND };
