@@ -1,5 +1,5 @@
 /* test_timer_stolen.c: a thief runs a worker's job, whose first timer takes long. If that worker
- * sleeps by then, it wakes for its other timers. */
+ * sleeps by then, it wakes for its other timers. If it corrects its anchor, it still helps. */
 #include "support.h"
 
 #include "sched/current.h"
@@ -7,8 +7,8 @@
 #include <leat/runtime.h>
 
 struct robbed {
-    leat_timer slow, next;
-    _Atomic bool next_called;
+    leat_timer slow, next, third;
+    _Atomic bool slow_called, next_called;
     struct lt_shared_timers *timers;
     int64_t due;
     bool was_robbed, in_time;
@@ -25,6 +25,7 @@ static void wait_for_next(leat_timer *timer, int status)
     CHECK_IS(0, status);
     struct robbed *robbed = LT_CONTAINER(timer, struct robbed, slow);
     int64_t end = leat_after(5 * LEAT_S);
+    robbed->slow_called = true;
     while (!robbed->next_called && leat_now() < end)
         lt_pause();
     robbed->in_time = robbed->next_called;
@@ -40,6 +41,15 @@ static int run_stolen_job(void *arg)
     return 0;
 }
 
+/* From here on the job is in the thief's ready list. */
+static void start_theft(leat_scope *scope, struct robbed *robbed)
+{
+    lt_biased_lock(&robbed->timers->lock, lt_current_worker());
+    robbed->timers->called = true;
+    lt_biased_unlock(&robbed->timers->lock);
+    CHECK_IS(0, leat_go_spread(scope, run_stolen_job, robbed));
+}
+
 static int wakes_the_robbed(void *arg)
 {
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -49,11 +59,7 @@ static int wakes_the_robbed(void *arg)
     CHECK_IS(0, leat_timer_init(&robbed.slow, s) | leat_timer_init(&robbed.next, s));
     CHECK_IS(0, leat_at_func(&robbed.slow, robbed.due, wait_for_next));
     CHECK_IS(0, leat_at_func(&robbed.next, robbed.due + 10 * LEAT_MS, note_next));
-    /* From here on the job is in the thief's ready list. */
-    lt_biased_lock(&robbed.timers->lock, lt_current_worker());
-    robbed.timers->called = true;
-    lt_biased_unlock(&robbed.timers->lock);
-    CHECK_IS(0, leat_go_spread(s, run_stolen_job, &robbed));
+    start_theft(s, &robbed);
     CHECK_IS(0, leat_scope_close(s));
     CHECK_IS(0, leat_unpin());
     CHECK(robbed.in_time);
@@ -71,8 +77,45 @@ static void wakes_a_worker_whose_job_was_stolen(void **state)
     CHECK(thefts > 0);
 }
 
+/* The job has called for help, and the worker has not heard of that when it corrects its anchor. */
+static int helps_after_a_stop(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    struct lt_worker *here = lt_current_worker();
+    struct robbed robbed = { .timers = &here->shared_timers, .due = leat_after(2 * LEAT_MS) };
+    CHECK_IS(0, leat_pin());
+    CHECK_IS(0, leat_timer_init(&robbed.slow, s) | leat_timer_init(&robbed.next, s) |
+                    leat_timer_init(&robbed.third, s));
+    CHECK_IS(0, leat_at_func(&robbed.slow, robbed.due, wait_for_next));
+    CHECK_IS(0, leat_at_func(&robbed.next, robbed.due, note_next));
+    CHECK_IS(0, leat_at_func(&robbed.third, leat_after(600 * LEAT_S), note_next));
+    start_theft(s, &robbed);
+    while (!robbed.slow_called)
+        lt_pause();
+    CHECK(robbed.was_robbed);
+    CHECK_IS(0, leat_timer_stop(&robbed.third));
+    lt_worker_go_in(here);
+    lt_shared_timers_settle_all(&here->shared_timers);
+    lt_worker_go_out(here);
+    CHECK_IS(0, leat_scope_close(s));
+    CHECK_IS(0, leat_unpin());
+    CHECK(robbed.in_time);
+    return 0;
+}
+
+/* With one thief, who is busy then. */
+static void helps_a_thief_after_a_stop(void **state)
+{
+    (void)state;
+    CHECK_IS(0, leat_main_with(helps_after_a_stop, NULL, &(leat_options){ .workers = 2 }));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(wakes_a_worker_whose_job_was_stolen) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wakes_a_worker_whose_job_was_stolen),
+        cmocka_unit_test(helps_a_thief_after_a_stop),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

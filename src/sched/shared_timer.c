@@ -39,7 +39,8 @@ static void update_anchor(struct lt_shared_timers *timers, bool look)
 {
     atomic_store_explicit(&timers->moved, false, memory_order_relaxed);
     lock(timers);
-    if (look)
+    /* While some are due, `next` may call for help: see fire_due. */
+    if (look && lt_list_empty(&timers->due))
         timers->next = lt_wheel_next(&timers->wheel);
     int64_t next = timers->next;
     lt_biased_unlock(&timers->lock);

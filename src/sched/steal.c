@@ -432,13 +432,16 @@ void lt_steal_give(struct lt_worker *worker)
     lt_steal_look(worker, now);
 }
 
+/* While an anchor has to be moved, `next_timer` may be late: two threads may have written it at
+ * once. */
 bool lt_steal_saw_all(const struct lt_worker *thief)
 {
     bool all = true;
     for (unsigned i = 1; i < lt_runtime.worker_count && all; i++) {
-        const struct lt_worker *victim = nth(thief, i);
+        struct lt_worker *victim = nth(thief, i);
         all = atomic_load_explicit(&victim->asleep, memory_order_relaxed) ||
-              !(lt_owned_is_inside(&victim->own) || lt_reactor_has_sources(&victim->reactor));
+              !(lt_owned_is_inside(&victim->own) || lt_reactor_has_sources(&victim->reactor) ||
+                lt_shared_timers_have_moved(&victim->shared_timers));
     }
     return all;
 }
