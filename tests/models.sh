@@ -270,6 +270,28 @@ caught readiness 'OUT CLOSES AMOUNT=1' MADE_CLOSED
 caught readiness MOVES FAILS_SILENTLY TAKEN_ALONG
 caught readiness 'MOVES ASKS=1' REGISTERED_FIRST
 
+holds uring
+holds uring SHORTS=1
+holds uring REFUSES
+caught uring '' ENDS_AT_ONCE BYTE_DROPPED TAKEN_AND_LEFT CANCEL_DROPPED NOT_TAKEN_BACK \
+    CALLED_OFF_FIRST ENDED_CALLED_OFF
+caught uring SHORTS=1 ASKED_ONCE POLL_KEPT
+caught uring REFUSES CLOSED_ENTERED QUEUED_FORGOTTEN QUEUED_LEFT
+
+holds shared_timer
+holds shared_timer LAST=2
+caught shared_timer '' CLEARED_LATE NEWS_UNSEEN CALLED_LATE UNCLAIMED DUE_LEFT UNTOLD
+caught shared_timer LAST=2 NEXT_STAYS
+holds shared_timer SLOW
+caught shared_timer SLOW HOME_ASLEEP NO_HELP HELP_FORGOTTEN
+holds shared_timer COMPUTES
+caught shared_timer COMPUTES MOVED_UNSEEN
+holds shared_timer STOPS=0
+caught shared_timer STOPS=0 HOME_UNCHECKED HOME_LATE
+
+holds reclaim
+caught reclaim '' ASKED_FIRST SHORT_LATE RECORDED_LATE TRIED_ONCE LOOT_KEPT
+
 holds stop
 holds stop THREADS=1 CALLS=3 AGAIN=1
 caught stop '' NO_HELD TIMERS_FIRST NO_COMPARE ONE_WORKER COUNTED_OUT SET_ELSEWHERE SET_UNHELD \
