@@ -5,6 +5,15 @@
  * (base/fault.h). */
 #pragma once
 
+#include "base/sanitizers.h"
+
+/* About how many times as long as usual code takes. */
+#ifdef LT_TSAN
+#define LT_SLOWDOWN 10
+#else
+#define LT_SLOWDOWN 1
+#endif
+
 /* Whether freed memory is kept for later use. */
 #if defined(LEAT_HARSH) || defined(__SANITIZE_ADDRESS__)
 #define LT_KEEP_SPARES 0
@@ -102,8 +111,10 @@ enum {
     LT_SPLIT_FEW = 32,    /* items, at most, that count as few: see chan/split.h */
     LT_SLOW_NS = 500,     /* ns per party from which a worker is slow: thieves take from it */
     LT_SLOW_OP_NS = 60,   /* and ns per operation */
-    LT_BRIEF_NS = 10000,  /* ns of activity, at most, for which it did not pay to wake a worker */
-    LT_TALK_NS = 300,     /* and ns per operation of parties that talk to others elsewhere */
+    /* ns of activity, at most, for which it did not pay to wake a worker; */
+    LT_BRIEF_NS = 10000 * LT_SLOWDOWN,
+    /* and ns per operation of parties that talk to others elsewhere */
+    LT_TALK_NS = 300 * LT_SLOWDOWN,
     /* us from one look of a worker that has run dry to the next: whether another is slow; */
     LT_STEAL_AFTER_US = 5,
     LT_STEAL_PAUSES = 32, /* and the pauses between its looks for news */
