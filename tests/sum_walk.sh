@@ -186,7 +186,8 @@ done
 (cd own && rm below/list && "$leat" sum -c list --strict-tree=. >below/result 2>"$out/got.err")
 is 'the output of a check: status' 0 $?
 printf '%s: OK\n' ./a ./below/z | same 'the output of a check' - own/below/result
-(cd own && rm below/result && "$leat" sum -c --quiet list) || fail 'the list of a folder does not check'
+(cd own && rm below/result && "$leat" sum -c --quiet list) ||
+    fail 'the list of a folder does not check'
 
 # A file or folder that may not be read is reported in its place, and the rest is read.
 mkdir -p u/closed u/open
