@@ -2,9 +2,8 @@
  *
  * Models sched/idle.c and idle.h; visit, visit_awake, lt_steal_give, lt_steal_look,
  * lt_steal_saw_all and lt_look_after_others of sched/steal.c; lt_takeover_look of sched/takeover.c;
- * lt_duties_see_to of sched/duties.c; and lt_worker_notify, lt_worker_answer, lt_worker_expect,
- * lt_worker_post, lt_worker_drain, next_new and the loop of sched/worker.c and worker.h. inbox.pml
- * models a whole post, owned.pml
+ * and lt_worker_notify, lt_worker_answer, lt_worker_expect, lt_worker_post, lt_worker_drain,
+ * next_new and the loop of sched/worker.c and worker.h. inbox.pml models a whole post, owned.pml
  * the lock. All workers begin active, as leat_start leaves them. At any time a worker may be posted
  * a party that is ready (POSTS) or one that has not started (SENT), and a thread that is no worker
  * may put a task into the global queue (TO_GLOBAL). A function that a worker runs may make another
@@ -668,7 +667,7 @@ end_stuck:
     fi
 }
 
-inline see_to_duties()
+inline see_to_it()
 {
     drain();
     if
@@ -696,7 +695,7 @@ proctype Worker(byte self)
     bool visiting, may_sleep_on, leaves;
     do
     ::
-        see_to_duties();
+        see_to_it();
         if
         :: atomic { list[self] > 0 -> list[self]--; waits[self] = (list[self] > 0) }
             run_function()
