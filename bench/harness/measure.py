@@ -16,8 +16,8 @@ SAMPLE = re.compile(r"SAMPLE\t([^\t]+)\t([^\t]+)\t(\S+)")
 TIMEOUT = 120
 # The least speed of a process's work loop, as a part of the fastest that was seen.
 SLOW = 0.95
-# How many times as long as usual, while the cores are near, a cache line may take from core to core.
-# The host of a virtual machine may move a processor farther away, or run something else on it.
+# How many times as long as usual a cache line may take from core to core. The host of a virtual
+# machine may move a processor farther away, or run something else on it.
 FAR = 2.5
 TRIES = 4  # to take a sample while nothing disturbs it
 # Into how many parts a sample is divided. The host of a virtual machine may run something else on
