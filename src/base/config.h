@@ -137,9 +137,12 @@ enum {
 #endif
     LT_URING_PAUSES = 1000,  /* pauses until a processor that was interrupted has completed */
     LT_REACTOR_LOOK_US = 50, /* us between a busy worker's looks for events */
-    LT_OFFER_US = 50,        /* us after which an offer of the only processor took long; then */
-    LT_OFFER_RESTS = 32,     /* there is none for this many times as long, */
-    LT_OFFER_REST_S = 10,    /* but for these seconds at most */
+    /* us from one visit of its scheduler to the next, if parties are slow. Less would make a server
+     * of 50 connections ask its epoll more often for fewer events: 1.1 of the CPU with 50. */
+    LT_VISIT_US = 100,
+    LT_OFFER_US = 50,     /* us after which an offer of the only processor took long; then */
+    LT_OFFER_RESTS = 32,  /* there is none for this many times as long, */
+    LT_OFFER_REST_S = 10, /* but for these seconds at most */
     /* us between two looks of the watcher, at first, */
     LT_WATCH_FIRST_US = 50,
     LT_WATCH_LAST_US = 1000, /* and at most, when stealing has not paid lately */

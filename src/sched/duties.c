@@ -34,7 +34,7 @@ static void keep_pace(struct lt_worker *worker, int64_t now)
     /* A few fast parties do not show that the next one is fast. */
     if (pace > worker->pace || done >= LT_DIRECT_SWITCHES) {
         worker->pace = pace;
-        worker->stride = parties_in(worker, LT_REACTOR_LOOK_US, LT_DIRECT_SWITCHES);
+        worker->stride = parties_in(worker, LT_VISIT_US, LT_DIRECT_SWITCHES);
         worker->direct_left = worker->stride;
         lt_duties_begin(worker, now);
     }

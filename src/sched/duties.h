@@ -4,7 +4,7 @@
  * at other workers (sched/steal.h). A party may take 10 ns, or a millisecond. So the worker counts
  * parties, since the clock costs more than a switch, and it fits the counts to its pace, the time
  * that a party took on average: `stride` parties run between two visits of its scheduler, about
- * LT_REACTOR_LOOK_US and LT_DIRECT_SWITCHES at most; and until_look parties until it looks at
+ * LT_VISIT_US and LT_DIRECT_SWITCHES at most; and until_look parties until it looks at
  * others, about LT_LATE_US.
  *
  * A worker whose parties are fast reads the cheap clock once in LT_LOOKS_APART parties. It counts
