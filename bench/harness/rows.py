@@ -80,7 +80,6 @@ SECOND_CORE = 1.1
 HUNGRY = {"parked": 5, "sleepers": 5, "cancel": 1, "timeout_channel": 1}
 
 
-
 def is_divided(name):
     """Whether a sample of the row may be divided into short parts: an operation is short, and each
     part does the same."""

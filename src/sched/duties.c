@@ -2,7 +2,6 @@
 
 #include "base/clock.h"
 #include "base/util.h"
-#include "base/world.h"
 #include "sched/nudge.h"
 #include "sched/runtime.h"
 #include "sched/steal.h"
@@ -56,8 +55,6 @@ static void look_at_the_clock(struct lt_worker *worker)
 {
     worker->until_look = LT_LOOKS_APART;
     worker->unlooked = 0;
-    if (lt_world())
-        return;
     worker->tick = lt_clock_tick();
     int64_t now = lt_clock_now();
     keep_pace(worker, now);

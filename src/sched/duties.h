@@ -3,9 +3,9 @@
  * Between two parties a worker looks at its inbox, nudges, timers and descriptors, and now and then
  * at other workers (sched/steal.h). A party may take 10 ns, or a millisecond. So the worker counts
  * parties, since the clock costs more than a switch, and it fits the counts to its pace, the time
- * that a party took on average: `stride` parties run between two visits of its scheduler, about
- * LT_VISIT_US and LT_DIRECT_SWITCHES at most; and until_look parties until it looks at
- * others, about LT_LATE_US.
+ * that a party took on average. `stride` parties run between two visits of its scheduler: about
+ * LT_VISIT_US, but at most LT_DIRECT_SWITCHES parties. It looks at the other workers again after
+ * `until_look` parties: about LT_LATE_US.
  *
  * A worker whose parties are fast reads the cheap clock once in LT_LOOKS_APART parties. It counts
  * its pace anew when that clock has advanced, so it notices soon that its parties have become

@@ -37,6 +37,7 @@ struct lister {
     struct text starts; /* of each entry: a size_t, where it begins in `names` */
 };
 
+/* Makes it ready, and notes which file is the output. */
 void lister_open(struct lister *l);
 void lister_free(struct lister *l);
 
