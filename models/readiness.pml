@@ -1,13 +1,13 @@
 /* readiness.pml: parties that wait for a descriptor, in one direction.
  *
- * Models raise_way, lt_io_lower, lt_io_drained, lt_io_make_writable, follow, close_ready,
- * lt_io_enter and lt_io_leave of io/io.c, make_call and repeat of io/transfer.c, lt_io_settle of
- * io/ready.c, lt_io_unread and lt_io_reread of io/unread.c, and add, lt_reactor_remove,
- * lt_reactor_move and the handling of events of sched/reactor.c. The far side adds AMOUNT bytes, or
- * makes as much room, one at a time, and then hangs up. PARTIES read or write, up to two at a time,
- * until they see the end. The system reports edges: an event is pending when something has changed
- * while the descriptor is registered, or if it is ready when it is registered; and a reactor that
- * takes the event sees what is there then.
+ * Models raise_way, lt_io_wait, lt_io_lower, lt_io_drained, lt_io_make_writable, follow,
+ * close_ready, lt_io_enter and lt_io_leave of io/io.c, attempt, would_block and repeat of
+ * io/transfer.c, lt_io_settle of io/ready.c, lt_io_unread and lt_io_reread of io/unread.c, and add,
+ * lt_reactor_remove, lt_reactor_move and the handling of events of sched/reactor.c. The far side
+ * adds AMOUNT bytes, or makes as much room, one at a time, and then hangs up. PARTIES read or
+ * write, up to two at a time, until they see the end. The system reports edges: an event is
+ * pending when something has changed while the descriptor is registered, or if it is ready when it
+ * is registered; and a reactor that takes the event sees what is there then.
  *
  * The far side hangs up at any time after the last byte, or when all has been taken.
  *
@@ -315,11 +315,10 @@ inline ask_system()
 inline call()
 {
     if
-    :: atomic { back > 0 && !io_locked -> back--; result = SHORT;
+    :: atomic { back > 0 && !io_locked -> back--; result = SHORT }
 #ifndef TAKEN_UNCOUNTED
-                raises++
+        atomic { !locked -> raises++ }
 #endif
-        }
     :: back == 0 -> ask_system()
     fi
 }

@@ -3,6 +3,7 @@
 
 #include "base/cancel.h"
 #include "base/world.h"
+#include "chan/operate.h"
 #include "chan/special.h"
 #include "io/simulated.h"
 #include "scope/sight.h"
@@ -23,7 +24,7 @@ static void raise_way(leat_io *io, enum lt_way way, bool hung, struct lt_party *
     if (!ch)
         return;
     lt_chan_lock(ch);
-    atomic_fetch_add_explicit(&ch->raises, 1, memory_order_release);
+    lt_io_count_raise(ch);
     if (hung)
         atomic_store_explicit(&io->hung[way], true, memory_order_relaxed);
     lt_special_raise(ch, chain);
@@ -74,7 +75,9 @@ static LT_COLD void follow(leat_io *io, const struct lt_worker *here)
         lt_io_raise(io, EPOLLIN | EPOLLOUT);
 }
 
-void lt_io_follow_task(leat_io *io)
+/* Called before a wait: a task may have moved since it registered its descriptor. After some waits
+ * on another worker the descriptor follows it, so that an event need not wake two workers. */
+static void follow_task(leat_io *io)
 {
     const struct lt_worker *here = lt_current_worker(),
                            *there = atomic_load_explicit(&io->source.worker, memory_order_relaxed);
@@ -85,6 +88,26 @@ void lt_io_follow_task(leat_io *io)
     atomic_store_explicit(&io->strays, (uint8_t)((strays + 1) % STRAYS), memory_order_relaxed);
     if (strays == STRAYS - 1)
         follow(io, here);
+}
+
+int lt_io_wait(leat_io *io, enum lt_way way, int64_t deadline)
+{
+    struct lt_chan_wait op;
+    leat_chan *ch = lt_io_chan(io, way);
+    struct lt_party *self = lt_current_party();
+    follow_task(io);
+    int error = lt_wait_prepare(self);
+    if (error)
+        return error;
+    lt_chan_lock(ch);
+    bool raised = lt_chan_count(ch) != 0, waits = !raised && !lt_chan_is_closed(ch);
+    if (waits)
+        lt_chan_wait_begin(&op, ch, LT_RECEIVE, NULL, self);
+    lt_chan_unlock(ch);
+    if (raised)
+        return 0;
+    error = waits ? lt_chan_wait_park(&op, deadline) : lt_wait_closed(self);
+    return error == -EPIPE ? -EBADF : error;
 }
 
 void lt_io_lower(leat_io *io, enum lt_way way, uint32_t raises, bool surely)

@@ -161,6 +161,14 @@ struct lt_party *lt_io_events(struct lt_source *source, uint32_t events);
 /* Raises the channels for EPOLLIN and EPOLLOUT, as the reactor does. */
 void lt_io_raise(leat_io *io, uint32_t events);
 
+/* Counts one more raise. With the channel's lock held. */
+static inline void lt_io_count_raise(leat_chan *ch)
+{
+    uint32_t raises = atomic_load_explicit(&ch->raises, memory_order_relaxed);
+    /* Release: see lt_io_raise_count. */
+    atomic_store_explicit(&ch->raises, raises + 1, memory_order_release);
+}
+
 /* Lowers the channel if it has not been raised again since `raises` was read. `surely`: the call
  * returned EAGAIN. */
 void lt_io_lower(leat_io *io, enum lt_way way, uint32_t raises, bool surely);
@@ -177,18 +185,9 @@ int lt_io_settle(leat_io *io, unsigned events);
  * none. */
 int lt_io_find(leat_io *io, enum lt_way way, leat_chan **ch);
 
-/* Called before a wait: a task may have moved since it registered its descriptor. After some waits
- * on another worker the descriptor follows it, so that an event need not wake two workers. */
-void lt_io_follow_task(leat_io *io);
-
-/* Waits until the channel is raised. 0; -EBADF if it was closed; -EAGAIN, -ETIMEDOUT, -ECANCELED,
- * -EDEADLK. */
-static inline int lt_io_wait(leat_io *io, enum lt_way way, int64_t deadline)
-{
-    lt_io_follow_task(io);
-    int error = leat_recv_until(lt_io_chan(io, way), NULL, deadline);
-    return error == -EPIPE ? -EBADF : error;
-}
+/* Waits until the channel is raised. The deadline is not LEAT_NOW. 0; -EBADF if it was closed;
+ * -ETIMEDOUT, -ECANCELED, -EDEADLK. */
+int lt_io_wait(leat_io *io, enum lt_way way, int64_t deadline);
 
 /* With LEAT_IO=uring: receives or sends in the worker's ring, if that pays, and waits for the
  * completion. `part`: the only part of a transfer; NULL if it has several. -EAGAIN: the ring does

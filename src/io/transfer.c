@@ -4,6 +4,7 @@
 #include "base/gap.h"
 #include "io/io.h"
 #include "io/simulated.h"
+#include "io/socket.h"
 #include "sched/uring.h"
 
 #include <leat/task.h>
@@ -14,6 +15,9 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+/* For a function that a read and a write have copies of, in which `call` is a constant. */
+#define LT_INLINE __attribute__((always_inline)) static inline
 
 struct vector {
     struct iovec *at;
@@ -48,11 +52,11 @@ static int take_unsaid(leat_io *io, enum lt_way way)
     return atomic_exchange_explicit(&io->unsaid[way], 0, memory_order_relaxed);
 }
 
-static int64_t call_readv(leat_io *io, void *arg);
-static int64_t call_writev(leat_io *io, void *arg);
+LT_INLINE int64_t call_readv(leat_io *io, void *arg);
+LT_INLINE int64_t call_writev(leat_io *io, void *arg);
 
 /* The only part of a plain transfer, which a ring could make; else NULL. */
-static const struct iovec *only_part(lt_io_call *call, const void *arg)
+static inline const struct iovec *only_part(lt_io_call *call, const void *arg)
 {
     const struct vector *v = arg;
     return (call == call_readv || call == call_writev) && v->n == 1 ? v->at : NULL;
@@ -71,55 +75,68 @@ static int await_errors(leat_io *io, int64_t deadline)
     return error ? error : lt_io_is_late(deadline) ? -ETIMEDOUT : 0;
 }
 
-/* -EINTR: repeat begins again. */
-static int64_t make_call(leat_io *io, enum lt_way way, lt_io_call *call, void *arg, size_t whole,
-                         int64_t deadline)
+/* After a call that returned EAGAIN: -EINTR if repeat begins again, else the result. */
+LT_COLD static int64_t would_block(leat_io *io, enum lt_way way, lt_io_call *call, const void *arg,
+                                   uint32_t raises, int64_t deadline)
 {
-    const bool rings = LT_UNLIKELY(lt_uring_is_wanted());
+    int error;
+    if (way == LT_IN && lt_uring_is_wanted() &&
+        lt_io_turns_to_ring(io, only_part(call, arg), deadline))
+        return -EINTR;
+    if (lt_io_is_for_errors(call, arg))
+        return (error = await_errors(io, deadline)) ? error : -EINTR;
+    error = lt_io_drained(io, way, raises);
+    return error ? error : deadline == LEAT_NOW ? -EAGAIN : -EINTR;
+}
+
+/* Whether a call that moved less than it could shows that no more is there. */
+static inline bool shows_dry(leat_io *io, enum lt_way way)
+{
+    return io->stream && lt_io_is_registered(io) &&
+           !atomic_load_explicit(&io->urgent, memory_order_relaxed) && lt_io_chan(io, way);
+}
+
+/* The system call, and what it shows. -EINTR: repeat begins again. */
+LT_INLINE int64_t attempt(leat_io *io, enum lt_way way, lt_io_call *call, void *arg, size_t whole,
+                          int64_t deadline)
+{
     uint32_t raises = lt_io_raise_count(io, way);
     int64_t n = call(io, arg);
     lt_gap();
-    if (n == -EINTR)
-        return n;
-    if (n == -EAGAIN && rings && way == LT_IN &&
-        lt_io_turns_to_ring(io, only_part(call, arg), deadline))
-        return -EINTR;
-    if (n == -EAGAIN && lt_io_is_for_errors(call, arg)) {
-        int error = await_errors(io, deadline);
-        return error ? error : -EINTR;
-    }
-    if (n == -EAGAIN) {
-        int error = lt_io_drained(io, way, raises);
-        return error ? error : deadline == LEAT_NOW ? -EAGAIN : -EINTR;
-    }
-    if (n > 0 && (size_t)n < whole && io->stream && lt_io_is_registered(io) &&
-        !atomic_load_explicit(&io->urgent, memory_order_relaxed) && lt_io_chan(io, way))
+    if (n == -EAGAIN)
+        return would_block(io, way, call, arg, raises, deadline);
+    bool is_short = n > 0 && (size_t)n < whole;
+    if (is_short && shows_dry(io, way))
         lt_io_lower(io, way, raises, false);
-    else if (rings && way == LT_IN)
-        lt_io_set_dry(io, n > 0 && (size_t)n < whole);
+    else if (way == LT_IN && n != -EINTR && LT_UNLIKELY(lt_uring_is_wanted()))
+        lt_io_set_dry(io, is_short);
     return n;
 }
 
-/* Not inline: the frame of lt_io_repeat, which each waiting task has on its stack, stays small. */
-__attribute__((noinline)) static int64_t attempt(leat_io *io, enum lt_way way, lt_io_call *call,
-                                                 void *arg, size_t whole, int64_t deadline)
+/* In a thread that is no worker. The calls are cancellation points. Workers are never cancelled. */
+LT_COLD static int64_t attempt_in_thread(leat_io *io, enum lt_way way, lt_io_call *call, void *arg,
+                                         size_t whole, int64_t deadline)
 {
-    /* The calls are cancellation points. Workers are never cancelled. */
-    bool foreign = !lt_current_worker();
-    int saved = errno, cancel = foreign ? lt_cancel_put_off() : 0;
-    int64_t n = make_call(io, way, call, arg, whole, deadline);
-    if (foreign)
-        lt_cancel_restore(cancel);
-    errno = saved;
+    int cancel = lt_cancel_put_off();
+    int64_t n = attempt(io, way, call, arg, whole, deadline);
+    lt_cancel_restore(cancel);
     return n;
 }
 
-static int64_t repeat(leat_io *io, enum lt_way way, lt_io_call *call, void *arg, size_t whole,
-                      int64_t deadline)
+/* The errno of the thread that the caller runs in now, as leat_errno_location. */
+static inline int *errno_now(void)
+{
+    struct lt_worker *here = lt_current_worker();
+    return LT_LIKELY(here) ? here->errno_here : leat_errno_location();
+}
+
+LT_INLINE int64_t repeat(leat_io *io, enum lt_way way, lt_io_call *call, void *arg, size_t whole,
+                         int64_t deadline)
 {
     int64_t n = take_unsaid(io, way);
     if (n)
         return n;
+    int saved = *errno_now();
     do {
         n = LT_UNLIKELY(lt_uring_is_wanted())
                 ? lt_io_by_ring(io, way, only_part(call, arg), deadline)
@@ -130,13 +147,16 @@ static int64_t repeat(leat_io *io, enum lt_way way, lt_io_call *call, void *arg,
         bool waits = deadline != LEAT_NOW && !lt_io_is_raised(io, way);
         n = waits ? lt_io_wait(io, way, deadline) : 0;
         if (!n)
-            n = attempt(io, way, call, arg, whole, deadline);
+            n = LT_LIKELY(lt_current_worker())
+                    ? attempt(io, way, call, arg, whole, deadline)
+                    : attempt_in_thread(io, way, call, arg, whole, deadline);
     } while (n == -EINTR);
+    *errno_now() = saved;
     return n;
 }
 
-int64_t lt_io_repeat(leat_io *io, enum lt_way way, lt_io_call *call, void *arg, size_t whole,
-                     int64_t deadline)
+LT_INLINE int64_t transfer(leat_io *io, enum lt_way way, lt_io_call *call, void *arg, size_t whole,
+                           int64_t deadline)
 {
     int error = lt_io_begin(io, deadline);
     if (error)
@@ -144,6 +164,12 @@ int64_t lt_io_repeat(leat_io *io, enum lt_way way, lt_io_call *call, void *arg, 
     int64_t n = repeat(io, way, call, arg, whole, deadline);
     lt_io_finish(io, deadline);
     return n;
+}
+
+int64_t lt_io_repeat(leat_io *io, enum lt_way way, lt_io_call *call, void *arg, size_t whole,
+                     int64_t deadline)
+{
+    return transfer(io, way, call, arg, whole, deadline);
 }
 
 /* ---- calls that may block, on the pool's threads ---- */
@@ -221,15 +247,17 @@ static int64_t block_readv(leat_io *io, void *arg)
     return lt_io_result(readv(io->fd, v->at, v->n));
 }
 
-static int64_t call_readv(leat_io *io, void *arg)
+/* One buffer of a socket: what most calls are for. */
+static inline bool is_usual(leat_io *io, const struct vector *v)
 {
-    struct vector *v = arg;
-    if (lt_io_has_unread(io))
-        return lt_io_reread(io, v->at, (size_t)v->n, false);
+    return LT_LIKELY(v->n == 1 &&
+                     atomic_load_explicit(&io->kind, memory_order_relaxed) == LT_IO_SOCKET);
+}
+
+__attribute__((noinline)) static int64_t read_unusual(leat_io *io, struct vector *v)
+{
     switch (atomic_load_explicit(&io->kind, memory_order_relaxed)) {
     case LT_IO_SOCKET: {
-        if (v->n == 1)
-            return lt_io_result(recv(io->fd, v->at->iov_base, v->at->iov_len, MSG_DONTWAIT));
         struct msghdr message = { .msg_iov = v->at, .msg_iovlen = (size_t)v->n };
         return lt_io_result(recvmsg(io->fd, &message, MSG_DONTWAIT));
     }
@@ -245,6 +273,16 @@ static int64_t call_readv(leat_io *io, void *arg)
     }
 }
 
+LT_INLINE int64_t call_readv(leat_io *io, void *arg)
+{
+    struct vector *v = arg;
+    if (lt_io_has_unread(io))
+        return lt_io_reread(io, v->at, (size_t)v->n, false);
+    if (is_usual(io, v))
+        return lt_io_result(lt_recv(io->fd, v->at->iov_base, v->at->iov_len, MSG_DONTWAIT));
+    return read_unusual(io, v);
+}
+
 static int total(const struct iovec *parts, int n, size_t *bytes)
 {
     *bytes = 0;
@@ -257,10 +295,10 @@ static int total(const struct iovec *parts, int n, size_t *bytes)
     return *bytes ? 0 : -EINVAL;
 }
 
-static int64_t read_parts(leat_io *io, struct vector *v, size_t bytes, int64_t deadline)
+LT_INLINE int64_t read_parts(leat_io *io, struct vector *v, size_t bytes, int64_t deadline)
 {
-    int64_t got = lt_io_repeat(io, LT_IN, call_readv, v, bytes, deadline);
-    return got ? got : lt_wait_ended(lt_current_party());
+    int64_t got = transfer(io, LT_IN, call_readv, v, bytes, deadline);
+    return LT_LIKELY(got) ? got : lt_wait_ended(lt_current_party());
 }
 
 int64_t lt_io_readv(leat_io *io, const struct iovec *parts, int n, int64_t deadline, bool asks)
@@ -277,7 +315,6 @@ int64_t leat_readv(leat_io *io, const struct iovec *parts, int n, int64_t deadli
     return lt_io_readv(io, parts, n, deadline, false);
 }
 
-/* Not by leat_readv, for a small frame. */
 int64_t leat_read_until(leat_io *io, void *buffer, size_t n, int64_t deadline)
 {
     struct iovec part = { buffer, n };
@@ -337,14 +374,12 @@ static int64_t write_slowly(leat_io *io, struct vector *v)
     return call_slowly(io, LT_OUT, block_writev, &(struct vector){ &piece, 1, v->asks });
 }
 
-static int64_t call_writev(leat_io *io, void *arg)
+enum { QUIETLY = MSG_DONTWAIT | MSG_NOSIGNAL };
+
+__attribute__((noinline)) static int64_t write_unusual(leat_io *io, struct vector *v)
 {
-    struct vector *v = arg;
     switch (atomic_load_explicit(&io->kind, memory_order_relaxed)) {
     case LT_IO_SOCKET: {
-        enum { QUIETLY = MSG_DONTWAIT | MSG_NOSIGNAL };
-        if (v->n == 1)
-            return lt_io_result(send(io->fd, v->at->iov_base, v->at->iov_len, QUIETLY));
         struct msghdr message = { .msg_iov = v->at, .msg_iovlen = (size_t)v->n };
         return lt_io_result(sendmsg(io->fd, &message, QUIETLY));
     }
@@ -358,6 +393,14 @@ static int64_t call_writev(leat_io *io, void *arg)
         __attribute__((fallthrough));
     default: return write_slowly(io, v);
     }
+}
+
+LT_INLINE int64_t call_writev(leat_io *io, void *arg)
+{
+    struct vector *v = arg;
+    if (is_usual(io, v))
+        return lt_io_result(lt_send(io->fd, v->at->iov_base, v->at->iov_len, QUIETLY));
+    return write_unusual(io, v);
 }
 
 /* Skips the bytes that have been written, and removes them from the array. */
@@ -375,21 +418,29 @@ static void advance(struct iovec **parts, int *n, size_t bytes)
     }
 }
 
-int64_t lt_io_writev(leat_io *io, struct iovec *parts, int n, int64_t deadline, bool asks)
+/* After a first transfer, which has returned `more`. */
+static int64_t write_rest(leat_io *io, struct vector *v, size_t bytes, int64_t more,
+                          int64_t deadline)
 {
-    size_t bytes, done = 0;
-    int64_t more = 0;
-    if (total(parts, n, &bytes) != 0)
-        return -EINVAL;
-    while (more >= 0 && done < bytes) {
-        struct vector v = { parts, n, asks };
-        more = lt_io_repeat(io, LT_OUT, call_writev, &v, bytes - done, deadline);
-        if (more > 0) {
-            done += (size_t)more;
-            advance(&parts, &n, (size_t)more);
-        }
+    size_t done = 0;
+    while (more >= 0) {
+        done += (size_t)more;
+        advance(&v->at, &v->n, (size_t)more);
+        if (done == bytes)
+            break;
+        more = lt_io_repeat(io, LT_OUT, call_writev, v, bytes - done, deadline);
     }
     return moved(io, LT_OUT, done, more, deadline);
+}
+
+int64_t lt_io_writev(leat_io *io, struct iovec *parts, int n, int64_t deadline, bool asks)
+{
+    size_t bytes;
+    if (total(parts, n, &bytes) != 0)
+        return -EINVAL;
+    struct vector v = { parts, n, asks };
+    int64_t first = lt_io_repeat(io, LT_OUT, call_writev, &v, bytes, deadline);
+    return write_rest(io, &v, bytes, first, deadline);
 }
 
 int64_t leat_writev(leat_io *io, struct iovec *parts, int n, int64_t deadline)
@@ -400,7 +451,11 @@ int64_t leat_writev(leat_io *io, struct iovec *parts, int n, int64_t deadline)
 int64_t leat_write_until(leat_io *io, const void *data, size_t n, int64_t deadline)
 {
     struct iovec part = { (void *)(uintptr_t)data, n };
-    return leat_writev(io, &part, 1, deadline);
+    struct vector v = { &part, 1, false };
+    if (!data || n - 1 >= INT64_MAX)
+        return -EINVAL;
+    int64_t first = transfer(io, LT_OUT, call_writev, &v, n, deadline);
+    return LT_LIKELY(first == (int64_t)n) ? first : write_rest(io, &v, n, first, deadline);
 }
 
 int64_t leat_write(leat_io *io, const void *data, size_t n)

@@ -48,6 +48,14 @@ static size_t copy_out(const struct lt_unread *unread, const struct iovec *parts
     return done;
 }
 
+/* The system has not been asked, so the reader must not lower the channel. */
+static void keep_raised(leat_chan *ch)
+{
+    lt_chan_lock(ch);
+    lt_io_count_raise(ch);
+    lt_chan_unlock(ch);
+}
+
 int64_t lt_io_reread(leat_io *io, const struct iovec *parts, size_t n, bool peek)
 {
     struct lt_io_more *more = lt_io_more(io);
@@ -56,8 +64,6 @@ int64_t lt_io_reread(leat_io *io, const struct iovec *parts, size_t n, bool peek
     lt_lock(&io->lock);
     first = atomic_load_explicit(&more->unread, memory_order_relaxed);
     if (first) {
-        /* The system has not been asked, so the caller must not lower the channel. */
-        atomic_fetch_add_explicit(&lt_io_chan(io, LT_IN)->raises, 1, memory_order_relaxed);
         size_t bytes = copy_out(first, parts, n);
         done = (int64_t)bytes;
         first->begin += peek ? 0 : bytes;
@@ -68,6 +74,8 @@ int64_t lt_io_reread(leat_io *io, const struct iovec *parts, size_t n, bool peek
     }
     lt_unlock(&io->lock);
     lt_free(empty);
+    if (first)
+        keep_raised(lt_io_chan(io, LT_IN));
     return done;
 }
 
