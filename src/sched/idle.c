@@ -127,7 +127,7 @@ static bool watches_are_vain(void)
 /* For a worker that would hand on the watch, or notify the watcher. */
 static bool leaves_watch_to_lookout(const struct lt_worker *worker)
 {
-    if (!lt_reactor_has_sources(&worker->reactor))
+    if (!lt_reactor_has_sources(&worker->reactor) || lt_runtime.worker_count == 1)
         return false;
     if (watches_are_vain())
         return lt_lookout_is_there();
