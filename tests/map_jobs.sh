@@ -9,8 +9,8 @@ is 'places' '' "$(cat "$out/got")"
 # all n run together: each waits for the others
 gives 'n at a time' 0 '' -j4 -s ': >"here.$1"; while [ ! -e here.1 ] || [ ! -e here.2 ] ||
     [ ! -e here.3 ] || [ ! -e here.4 ]; do sleep 0.01; done' ::: 1 2 3 4
-# by default as many as there are processors that may be used
-cores=$(nproc)
+# by default one for each core that may be used; a quota counts, unlike with nproc
+cores=$("$LEAT_PROGRAMS/cores")
 gives 'one for each core' 0 '' -s ': >"core.$1"; until [ "$(ls core.* | wc -l)" -ge "$2" ]
     do sleep 0.01; done' ::: $(seq "$cores") ::: "$cores"
 one=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')

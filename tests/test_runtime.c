@@ -1,5 +1,5 @@
 /* test_runtime.c: starting and stopping the runtime, and its use beside threads of the program. */
-#define _GNU_SOURCE /* sched_getaffinity, environ */
+#define _GNU_SOURCE /* environ */
 #include "support.h"
 
 #include <sched.h>
@@ -109,13 +109,6 @@ static void is_busy_while_a_scope_is_open(void **state)
     CHECK_IS(0, leat_stop());
 }
 
-static unsigned cores(void)
-{
-    cpu_set_t set;
-    CHECK_IS(0, sched_getaffinity(0, sizeof set, &set));
-    return (unsigned)CPU_COUNT(&set);
-}
-
 static void heeds_the_environment(void **state)
 {
     (void)state;
@@ -151,7 +144,7 @@ static void heeds_the_environment(void **state)
     CHECK_IS(0, leat_stop());
     unsetenv("LEAT_WORKERS");
     CHECK_IS(0, leat_start(NULL));
-    CHECK_IS(cores() > 256 ? 256 : cores(), leat_workers());
+    CHECK_IS(leat_cores() > 256 ? 256 : leat_cores(), leat_workers());
     CHECK_IS(0, leat_stop());
     if (saved)
         setenv("LEAT_WORKERS", saved, 1);

@@ -34,9 +34,10 @@
 /* How a runtime is started. A field that is 0 has its default: `leat_options o = {0};` is all
  * defaults. */
 typedef struct leat_options {
-    /* The number of worker threads, at most 256. Default: LEAT_WORKERS in the environment, else the
-     * number of cores that this process may run on when leat starts. More workers than cores help
-     * only if tasks block in the system: otherwise no more workers than cores stay active. */
+    /* The number of worker threads, at most 256. Default: LEAT_WORKERS in the environment, else
+     * what leat_cores returns, but at most 256. More workers than cores that this process may run
+     * on help only if tasks block in the system: otherwise no more workers than those stay
+     * active. */
     unsigned workers;
     /* The default size of a task's stack, in bytes: 16 KiB to 1 GiB, rounded up to whole pages.
      * Default: 64 KiB. */
@@ -84,5 +85,12 @@ LEAT_API int leat_stop(void);
 /* Counts the workers.
  * Returns how many the runtime has; 0 when no runtime is running. */
 LEAT_API unsigned leat_workers(void);
+
+/* Counts the cores that this process may use now, with or without a runtime: those that it may run
+ * on, but no more than its CPU quota, rounded up. A quota below two cores counts as two. The quota
+ * is the least of the process's control group (cgroup, version 1 or 2) and the groups around that;
+ * one that cannot be read counts as none.
+ * Returns 1 or more. */
+LEAT_API unsigned leat_cores(void);
 
 #endif

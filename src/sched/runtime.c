@@ -5,6 +5,7 @@
 #include "base/biased.h"
 #include "base/cancel.h"
 #include "base/clock.h"
+#include "base/cores.h"
 #include "base/environment.h"
 #include "base/world.h"
 #include "sched/current.h"
@@ -18,10 +19,8 @@
 #include <leat/runtime.h>
 
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <string.h>
-#include <unistd.h>
 
 struct lt_runtime lt_runtime;
 
@@ -88,17 +87,6 @@ struct lt_worker *lt_any_worker(void)
 
 /* ---- options ---- */
 
-/* Processors that the process may use. */
-static unsigned processors(void)
-{
-    cpu_set_t set;
-    /* The kernel refuses a set for more than CPU_SETSIZE processors: then the process may usually
-     * use all. */
-    long n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set)
-                                                         : sysconf(_SC_NPROCESSORS_ONLN);
-    return n < 1 ? 1 : n > LT_MAX_WORKERS ? LT_MAX_WORKERS : (unsigned)n;
-}
-
 static const struct lt_word pinned_words[] = { { "0", 0 }, { "1", 1 }, { NULL, 0 } };
 static const struct lt_word io_words[] = {
     { "auto", 0 }, { "epoll", 0 }, { "uring", 1 }, { NULL, 0 }
@@ -119,8 +107,9 @@ static int resolve(const leat_options *given, leat_options *options)
         return -EINVAL;
     if (workers)
         options->workers = (unsigned)workers;
-    if (!options->workers)
-        options->workers = processors();
+    unsigned cores = options->workers ? 0 : leat_cores();
+    if (cores)
+        options->workers = cores < LT_MAX_WORKERS ? cores : LT_MAX_WORKERS;
     if (!options->stack_size)
         options->stack_size = LT_STACK_DEFAULT;
     if (options->workers > LT_MAX_WORKERS)
@@ -264,7 +253,7 @@ static int start(struct lt_runtime *rt, const leat_options *options, bool alone,
     lt_bias_open();
     memset(rt, 0, sizeof *rt);
     rt->worker_count = options->workers;
-    rt->processors = processors();
+    rt->processors = lt_processors();
     rt->alone = alone;
     rt->started = lt_clock_now();
     lt_idle_reset(rt->worker_count);

@@ -12,7 +12,7 @@
 struct lt_runtime {
     struct lt_worker **workers;
     unsigned worker_count;
-    unsigned processors; /* those that the process may use */
+    unsigned processors; /* those that the process may run on, whatever its quota */
     size_t stack_size;   /* default, whole pages */
     bool pinned;         /* no task moves */
     sigset_t signals;    /* the mask of the thread that started it */

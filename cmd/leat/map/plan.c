@@ -3,7 +3,6 @@
 
 #include "map/help.h"
 #include "map/machines.h"
-#include "shared/cores.h"
 #include "shared/finish.h"
 #include "shared/number.h"
 
@@ -294,7 +293,7 @@ static void set_window(struct plan *p)
 int plan_read(struct plan *p, int argc, char **argv)
 {
     *p = (struct plan){ .progress = true,
-                        .jobs = cores_usable(),
+                        .jobs = leat_cores(),
                         .per_command = 1,
                         .spill = (int64_t)1 << 30,
                         .backoff = LEAT_S,

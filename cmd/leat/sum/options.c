@@ -1,12 +1,11 @@
 #define _GNU_SOURCE
 #include "options.h"
 
-#include "shared/cores.h"
 #include "shared/number.h"
 #include "shared/usage.h"
 
 #include <errno.h>
-#include <leat/base.h>
+#include <leat/runtime.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -389,7 +388,7 @@ int options_read(struct options *o, const struct persona *persona, int argc, cha
     if (wrong)
         return wrong;
     if (!o->jobs)
-        o->jobs = cores_usable();
+        o->jobs = leat_cores();
     o->paths = argv + optind;
     o->path_count = argc - optind;
     return -1;

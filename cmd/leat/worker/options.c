@@ -1,6 +1,5 @@
 /* options.c: the options and arguments of `leat worker`. */
 #define _GNU_SOURCE
-#include "shared/cores.h"
 #include "shared/finish.h"
 #include "shared/usage.h"
 #include "worker/queue.h"
@@ -8,6 +7,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <leat/runtime.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -117,7 +117,7 @@ static int start(struct wishes *w)
 int worker_main(int argc, char **argv)
 {
     static struct wishes wishes; /* zeroed */
-    wishes.taker.jobs = cores_usable();
+    wishes.taker.jobs = leat_cores();
     int status = read_all(&wishes, argc, argv);
     if (!status && !wishes.told)
         status = start(&wishes);

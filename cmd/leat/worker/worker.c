@@ -2,11 +2,11 @@
 #define _GNU_SOURCE
 #include "worker/worker.h"
 
-#include "shared/cores.h"
 #include "shared/stop.h"
 #include "worker/work.h"
 
 #include <errno.h>
+#include <leat/runtime.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static void say_hello(struct link *link)
 {
     struct text body = { 0 };
     text_add(&body, leat_version(), strlen(leat_version()) + 1);
-    frame_add(&body, cores_usable(), 4);
+    frame_add(&body, leat_cores(), 4);
     link_send(link, FRAME_HELLO, 0, body.bytes, body.len);
     text_free(&body);
 }
