@@ -1,6 +1,8 @@
 /* test_flow_pace.c: operators that use the clock. Times are never too short, and below a minute. */
 #include "support.h"
 
+#include <limits.h>
+
 #define HOUR (3600 * LEAT_S)
 
 static _Atomic int dropped;
@@ -239,6 +241,50 @@ static int tries_again(void *arg)
 }
 ON_WORKERS(tries_again);
 
+struct attempt {
+    int result, good; /* what the calls return; the number of the first call that works */
+    int calls;
+};
+
+static int attempt(void *arg)
+{
+    struct attempt *a = arg;
+    return ++a->calls < a->good ? a->result : 0;
+}
+
+/* Returns how many calls were made. */
+static int calls_until(int expected, int result)
+{
+    struct attempt a = { .result = result, .good = 3 };
+    CHECK_IS(expected, leat_retry(attempt, &a, &(leat_retrying){ .pause = LEAT_US }));
+    return a.calls;
+}
+
+static int gives_up_after_a_final_error(void *arg)
+{
+    (void)arg;
+    static const int errors[] = { -ENOENT, -ECANCELED, -1, -4095, 1, 4095, 0 };
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+        CHECK_IS(1, calls_until(errors[i], leat_final(errors[i])));
+    static const int unmarked[] = { -4096, 4096, INT_MIN, INT_MIN + 1, INT_MAX };
+    for (size_t i = 0; i < sizeof unmarked / sizeof *unmarked; i++)
+        CHECK_IS(unmarked[i], leat_final(unmarked[i]));
+    /* These are no marked errors, whatever a function means by them. */
+    static const int others[] = { -ENOENT, -4096, 4096, INT_MIN, INT_MIN + 8192, INT_MAX };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        CHECK_IS(3, calls_until(0, others[i]));
+    /* Neither the number of tries nor a cancel hides it. */
+    struct attempt a = { .result = leat_final(-EPERM), .good = 2 };
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    CHECK_IS(-EPERM, leat_retry(attempt, &a, &(leat_retrying){ .tries = 1 }));
+    a.calls = 0;
+    CHECK_IS(0, leat_scope_cancel(s));
+    CHECK_IS(-EPERM, leat_retry(attempt, &a, NULL));
+    CHECK_IS(0, leat_scope_close(s));
+    return 0;
+}
+ON_WORKERS(gives_up_after_a_final_error);
+
 /* The longest pause there is, which no double can tell from a longer one. */
 static int pauses_for_ever(void *arg)
 {
@@ -262,7 +308,7 @@ int main(void)
         TESTS_ON_WORKERS(samples),         TESTS_ON_WORKERS(gathers_windows),
         TESTS_ON_WORKERS(limits_the_rate), TESTS_ON_WORKERS(lapses),
         TESTS_ON_WORKERS(refuses),         TESTS_ON_WORKERS(tries_again),
-        TESTS_ON_WORKERS(pauses_for_ever),
+        TESTS_ON_WORKERS(pauses_for_ever), TESTS_ON_WORKERS(gives_up_after_a_final_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,12 +64,17 @@ typedef struct leat_retrying {
     int exact;
 } leat_retrying;
 
-/* Calls fn(arg) until it returns 0, and pauses between the calls. After an error that no further
- * try can mend, fn puts the error into `arg` and returns 0. `how` may be NULL. For tasks and
- * threads.
- * Returns 0; the value that the last call returned; -ECANCELED when the caller's scope is cancelled
- * in a pause, or when fn returns -ECANCELED in a cancelled scope; -EINVAL for a NULL fn or a
- * negative time; -EDEADLK when it would pause in a block or callback. */
+/* Calls fn(arg) until it returns 0 or a final error (leat_final), and pauses between the calls.
+ * `how` may be NULL. For tasks and threads.
+ * Returns 0; the value that the last call returned, without the mark of leat_final; -ECANCELED when
+ * the caller's scope is cancelled in a pause, or when fn returns -ECANCELED in a cancelled scope;
+ * -EINVAL for a NULL fn or a negative time; -EDEADLK when it would pause in a block or callback. */
 LEAT_API int leat_retry(leat_fn *fn, void *arg, const leat_retrying *how);
+
+/* Marks an error that no further try can mend: `return leat_final(-ENOENT);` in a function that
+ * leat_retry calls ends the tries. Only leat_retry understands the mark. `error` is an errno value,
+ * negative or not: from -4095 to 4095. Any other is not marked.
+ * Returns the marked error. */
+LEAT_API int leat_final(int error);
 
 #endif

@@ -12,6 +12,8 @@
 #include <leat/pace.h>
 #include <leat/time.h>
 
+#include <limits.h>
+
 struct pace {
     struct lt_flow flow;
     leat_alarm alarm;
@@ -283,6 +285,15 @@ leat_chan *leat_rate(leat_scope *scope, leat_chan *in, int64_t interval, unsigne
 
 /* ---- trying again ---- */
 
+/* A marked error is one of the numbers next to INT_MIN, and not INT_MIN itself, which a function
+ * may return for other reasons. */
+enum { ERRORS = 4096, FINAL = INT_MIN + ERRORS };
+
+int leat_final(int error)
+{
+    return error > -ERRORS && error < ERRORS ? FINAL + error : error;
+}
+
 int leat_retry(leat_fn *fn, void *arg, const leat_retrying *how)
 {
     leat_retrying h = how ? *how : (leat_retrying){ 0 };
@@ -291,6 +302,8 @@ int leat_retry(leat_fn *fn, void *arg, const leat_retrying *how)
     int64_t most = h.most ? h.most : 10 * LEAT_S, pause = h.pause ? h.pause : 10 * LEAT_MS;
     for (unsigned tries = 1;; tries++) {
         int error = fn(arg);
+        if (error > FINAL - ERRORS && error < FINAL + ERRORS)
+            return error - FINAL;
         /* Without a limit, `tries` may wrap around. */
         if (!error || (h.tries && tries == h.tries) ||
             (error == -ECANCELED && leat_cancelled(NULL)))
