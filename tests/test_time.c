@@ -228,6 +228,33 @@ static int sleep_a_little(void *arg)
     return 0;
 }
 
+static int tells_if_it_was_late(void *late)
+{
+    CHECK_IS(-ECANCELED, leat_sleep_until(LEAT_NEVER));
+    CHECK_IS(*(int *)late, leat_scope_deadline(NULL) <= leat_now());
+    return 0;
+}
+
+/* The wait ends in a scope inside the one that is cancelled or has the deadline. */
+static int tells_a_deadline_from_a_cancel(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < 8; i++) {
+        int late = i % 2;
+        leat_scope *s = leat_scope_open(leat_after(late ? i * LEAT_MS : 600 * LEAT_S));
+        leat_scope *inside = leat_scope_open(leat_after(900 * LEAT_S));
+        CHECK_IS(0, leat_go(inside, tells_if_it_was_late, &late));
+        CHECK_IS(0, leat_go_blocking(s, tells_if_it_was_late, &late));
+        if (!late)
+            CHECK_IS(0, leat_scope_cancel(s));
+        CHECK_IS(0, tells_if_it_was_late(&late));
+        CHECK_IS(-ECANCELED, leat_scope_close(inside));
+        CHECK_IS(late ? -ETIMEDOUT : 0, leat_scope_close(s));
+    }
+    return 0;
+}
+ON_WORKERS(tells_a_deadline_from_a_cancel);
+
 static int many_sleep(void *arg)
 {
     (void)arg;
@@ -257,6 +284,7 @@ int main(void)
         cmocka_unit_test(wakes_sleepers_in_order),
         TESTS_ON_WORKERS(busy_workers_fire_timers),
         TESTS_ON_WORKERS(is_cancelled),
+        TESTS_ON_WORKERS(tells_a_deadline_from_a_cancel),
         TESTS_ON_WORKERS(many_sleep),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,8 +15,9 @@
  *   -ENOMEM     memory has run out, or (for threads) another resource of the system
  *   -EPIPE      the channel is closed
  *   -EAGAIN     the call would have to wait, but the caller asked it not to
- *   -ETIMEDOUT  the deadline has passed
- *   -ECANCELED  the caller's scope was cancelled, or the channel was cut short (leat_cut)
+ *   -ETIMEDOUT  the deadline that the call was given has passed
+ *   -ECANCELED  the caller's scope was cancelled, perhaps by its own deadline (leat/scope.h), or the
+ *               channel was cut short (leat_cut)
  *   -EBUSY      the object is still in use
  *   -EALREADY   too late: the event has happened, or is happening
  *   -ENOENT     what the call names does not exist

@@ -15,6 +15,12 @@
  * A scope is cancelled by leat_scope_cancel, by its deadline, by the scope around it, or by the
  * first of its tasks that returns a value other than 0. If clean-up has to wait in a cancelled
  * scope, it waits under a shield (leat_shield).
+ *
+ * Late or cancelled. A wait that the scope's deadline ends returns -ECANCELED as well. The opener
+ * learns the first reason when it closes the scope: leat_scope_close returns -ETIMEDOUT for the
+ * deadline. A party in the scope asks the clock: `leat_scope_deadline(NULL) <= leat_now()` is true
+ * whenever a deadline has ended the wait. It is also true if something else did, and a deadline has
+ * passed since.
  */
 #ifndef LEAT_SCOPE_H
 #define LEAT_SCOPE_H
