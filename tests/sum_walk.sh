@@ -183,7 +183,12 @@ for arguments in '-j 1' '-L -j 2'; do
     printf 'leat sum: %s: is the output, skipped\n' ./below/list ./list >"$out/said"
     same "the output ($arguments): messages" "$out/said" "$out/got.err"
 done
-(cd own && rm below/list && "$leat" sum -c list --strict-tree=. >below/result 2>"$out/got.err")
+(cd own && rm below/list && ln -s ../list below/link && "$leat" sum -L . >list) 2>"$out/got.err"
+is 'a link to the output: status' 0 $?
+same 'a link to the output' "$out/wanted" own/list
+printf 'leat sum: %s: is the output, skipped\n' ./below/link ./list >"$out/said"
+same 'a link to the output: messages' "$out/said" "$out/got.err"
+(cd own && rm below/link && "$leat" sum -c list --strict-tree=. >below/result 2>"$out/got.err")
 is 'the output of a check: status' 0 $?
 printf '%s: OK\n' ./a ./below/z | same 'the output of a check' - own/below/result
 (cd own && rm below/result && "$leat" sum -c --quiet list) ||

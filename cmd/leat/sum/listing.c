@@ -40,8 +40,14 @@ static enum entry_kind kind_of_mode(mode_t mode)
     }
 }
 
+static bool is_output(const struct lister *l, const struct stat *about)
+{
+    return about->st_ino == l->inode && about->st_dev == l->device;
+}
+
 /* The kind of the entry; 0 for a link that is not followed. */
-static enum entry_kind classify(int fd, const char *name, unsigned char type, bool follow_links)
+static enum entry_kind classify(const struct lister *l, int fd, const char *name,
+                                unsigned char type, bool follow_links)
 {
     struct stat about;
     if (type == DT_UNKNOWN) {
@@ -55,7 +61,7 @@ static enum entry_kind classify(int fd, const char *name, unsigned char type, bo
         return 0;
     if (fstatat(fd, name, &about, 0) < 0)
         return ENTRY_UNKNOWN;
-    return kind_of_mode(about.st_mode);
+    return is_output(l, &about) ? ENTRY_OUTPUT : kind_of_mode(about.st_mode);
 }
 
 static void add(struct lister *l, enum entry_kind kind, const char *name)
@@ -81,12 +87,11 @@ struct folder {
 };
 
 /* The number in the folder may also be that of a file on which another one is mounted. */
-static bool is_output(const struct lister *l, int fd, const struct dirent64 *found)
+static bool found_output(const struct lister *l, int fd, const struct dirent64 *found)
 {
     struct stat about;
     return found->d_ino == l->inode &&
-           fstatat(fd, found->d_name, &about, AT_SYMLINK_NOFOLLOW) == 0 &&
-           about.st_ino == l->inode && about.st_dev == l->device;
+           fstatat(fd, found->d_name, &about, AT_SYMLINK_NOFOLLOW) == 0 && is_output(l, &about);
 }
 
 static void take(struct lister *l, const struct folder *f, const struct dirent64 *found)
@@ -94,9 +99,9 @@ static void take(struct lister *l, const struct folder *f, const struct dirent64
     const char *name = found->d_name;
     if (is_dots(name))
         return;
-    enum entry_kind kind = is_output(l, f->dir->fd, found)
+    enum entry_kind kind = found_output(l, f->dir->fd, found)
                                ? ENTRY_OUTPUT
-                               : classify(f->dir->fd, name, found->d_type, f->follow_links);
+                               : classify(l, f->dir->fd, name, found->d_type, f->follow_links);
     if (kind && !exclude_has(f->exclude, f->dir, name, kind == ENTRY_FOLDER))
         add(l, kind, name);
 }
