@@ -95,6 +95,10 @@ seq 100000 >many
 map -n max -j2 -u -s 'for i; do echo "$i"; done' <many | sort -n >"$out/got"
 same '-n max, many' many "$out/got"
 [ "$(map -n max -j2 -s 'echo' <many | wc -l)" -lt 20 ] || fail '-n max: many commands'
+mapfile -t copies < <(printf '{}%.0s\n' {1..60})
+map -n max -j2 true "${copies[@]}" <many >"$out/got" 2>&1
+is '-n max, each item often' 0 $?
+same '-n max, each item often: no message' /dev/null "$out/got"
 
 # blocks
 seq 20000 >numbers

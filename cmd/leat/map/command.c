@@ -198,12 +198,26 @@ static size_t items_of(const struct row *row)
     return row->whole ? 1 : row->count;
 }
 
+/* Whether the argument becomes one argument for each item. */
+static bool stands_alone(const char *text)
+{
+    struct placeholder found;
+    return *text == '{' && is_placeholder(text, &found) && !text[found.len] &&
+           found.shape < NUMBER && !found.value;
+}
+
+size_t command_copies(const struct plan *p)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < p->arguments && !p->script; i++)
+        n += stands_alone(p->command[i]);
+    return n ? n : 1;
+}
+
 static size_t fill_argument(const char *text, const struct row *row, struct which which,
                             struct text *to)
 {
-    struct placeholder found;
-    bool alone = *text == '{' && is_placeholder(text, &found) && !text[found.len] &&
-                 found.shape < NUMBER && !found.value;
+    bool alone = stands_alone(text);
     fill_one(text, row, which, alone ? '\0' : ' ', to);
     text_char(to, '\0');
     return alone ? items_of(row) : 1;

@@ -30,6 +30,9 @@ int command_check(const struct plan *p);
 size_t command_fill(const struct plan *p, const struct row *row, struct which which,
                     struct text *to);
 
+/* How often each item of a group is in the arguments, 1 at least. */
+size_t command_copies(const struct plan *p);
+
 /* Adds the name of the output file. */
 void command_output(const struct plan *p, const struct row *row, struct which which,
                     struct text *to);

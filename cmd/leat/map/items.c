@@ -209,10 +209,10 @@ static size_t fixed_size(const struct plan *p)
 /* Fills it->held until it has the items of a command, or no more come. */
 static int gather(struct items *it)
 {
-    size_t fixed = fixed_size(it->plan);
+    size_t fixed = fixed_size(it->plan), copies = command_copies(it->plan);
     while (!it->at_end && it->held_count < it->plan->per_command) {
         if (it->plan->per_command == SIZE_MAX &&
-            fixed + it->held.len + it->held_count * sizeof(char *) > ARGUMENTS_MOST)
+            fixed + copies * (it->held.len + it->held_count * sizeof(char *)) > ARGUMENTS_MOST)
             return 0;
         int got = take_value(it, &it->held);
         if (got < 0)
