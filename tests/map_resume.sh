@@ -37,6 +37,14 @@ for size in 50 100; do
     is "a log of $size bytes" "leat map: short.$size: File too large" "$(cat "$out/said")"
 done
 
+# That is said, too, of jobs that had ended when the run was halted.
+halts='case $1 in 1) exec sleep 1000 ;; 20) exit 1 ;; esac'
+prlimit --fsize=400 "$leat" map --log=short --halt=now -j2 -s "$halts" ::: {1..20} \
+    2>"$out/said"
+is 'a log that is full at a halt: status' 2 $?
+is 'a log that is full at a halt' 'leat map: short: File too large' \
+    "$(grep -v halted: "$out/said")"
+
 # A line for which memory runs out is no half line: the log stays as it is.
 if [ -z "${SLOW_BUILD-}" ]; then
     map --log=whole echo ::: a b >/dev/null

@@ -61,7 +61,7 @@ static void log_job(struct run *run, const struct job *job)
         .command = job->command,
     };
     int error = log_write(&run->log, &line);
-    if (error && !leat_chan_closed(run->killing)) {
+    if (error) {
         streams_say(&run->streams, "%s: %s", run->plan->log, strerror(-error));
         end_run(run, true, SIGTERM, EXIT_TROUBLE);
     }

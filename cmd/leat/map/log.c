@@ -185,5 +185,9 @@ int log_write(struct log *l, const struct log_line *line)
         return -ENOMEM;
     int error = write_all(l->fd, text, (size_t)len);
     free(text);
+    if (error) {
+        close(l->fd);
+        l->fd = -1;
+    }
     return error;
 }
