@@ -308,6 +308,23 @@ wait $!
 is "$what: status" 1 $?
 is "$what" "leat sum: $list: has been changed meanwhile, and is left alone" "$(cat "$out/got.err")"
 untouched
+# It may be changed even while the new list is written beside it.
+what='changed while it is written'
+{
+    md5sum f/1
+    yes "# $(printf -- '-%.0s' {1..500})" | head -c 50M
+    echo
+} >$list
+"$leat" sum --update=$list f >"$out/got" 2>"$out/got.err" &
+until compgen -G "$list.??????" >"$out/beside" || ! kill -0 $! 2>/dev/null; do
+    :
+done
+kill -s STOP $! 2>/dev/null
+echo '# another one' >>$list
+kill -s CONT $! 2>/dev/null
+wait $!
+is "$what" '# another one' "$(tail -n 1 $list)"
+md5sum f/1 f/2 >$list
 for name in nosuch . ../fifo; do
     "$leat" sum --update=$name f >"$out/got" 2>&1
     is "$name: status" 1 $?

@@ -232,5 +232,8 @@ int cache_save(struct cache *c)
     if (!c->changed)
         return 0;
     int err = replacement_begin(&r, c->path);
-    return err ? err : replacement_end(&r, write_file(c, &r));
+    if (err)
+        return err;
+    err = write_file(c, &r);
+    return replacement_end(&r, err ? err : replacement_finish(&r));
 }

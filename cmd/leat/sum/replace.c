@@ -60,12 +60,14 @@ int replacement_begin(struct replacement *r, const char *path)
     return err;
 }
 
+int replacement_finish(const struct replacement *r)
+{
+    int err = take_after(r->fd, r->place);
+    return !err && fsync(r->fd) < 0 ? -errno : err;
+}
+
 int replacement_end(struct replacement *r, int err)
 {
-    if (!err)
-        err = take_after(r->fd, r->place);
-    if (!err && fsync(r->fd) < 0)
-        err = -errno;
     if (close(r->fd) < 0 && !err)
         err = -errno;
     if (!err && rename(r->beside.bytes, r->place) < 0)

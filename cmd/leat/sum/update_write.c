@@ -133,24 +133,31 @@ static int take_lines(struct writer *w, int fd)
     return err ? err : flush(w, 1);
 }
 
-/* Whether the list is still the one that was read. */
-static int look_again(const struct update *u, int fd)
+/* 0 if this is still the list that was read. `err`: that of the call that filled in `about`. */
+static int look_again(const struct update *u, int err, const struct stat *about)
 {
-    struct stat about;
-    if (fstat(fd, &about) < 0)
-        return -errno;
-    struct stamp now = stamp_of(&about, NULL);
+    if (err)
+        return err;
+    struct stamp now = stamp_of(about, NULL);
     return stamp_is_same(&now, &u->stamp) ? 0 : -ESTALE;
 }
 
 static int write_list(struct writer *w, int fd)
 {
+    struct stat about;
     int err = replacement_begin(&w->to, w->update->path);
     if (err) {
         close(fd);
         return err;
     }
-    err = replacement_end(&w->to, take_lines(w, fd));
+    err = take_lines(w, fd);
+    if (!err)
+        err = replacement_finish(&w->to);
+    /* All this took its time. */
+    if (!err)
+        err = long_path_stat(AT_FDCWD, w->update->path, &about, 0);
+    err = look_again(w->update, err, &about);
+    err = replacement_end(&w->to, err);
     text_free(&w->out);
     text_free(&w->raw);
     return err;
@@ -177,7 +184,8 @@ int update_write(struct update *u)
     int fd = long_path_open(AT_FDCWD, u->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0)
         return fd;
-    int err = look_again(u, fd);
+    struct stat about;
+    int err = look_again(u, fstat(fd, &about) < 0 ? -errno : 0, &about);
     if (err) {
         close(fd);
         return err;
