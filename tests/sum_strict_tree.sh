@@ -115,7 +115,17 @@ said 't/a/more: NOT LISTED
 t/b/rest: NOT LISTED
 t/hard: NOT LISTED
 ' 'WARNING: 3 files are not listed'
-rm t/b/rest t/odd.md5
+what='the lists by other ways'
+ln -s t/b/rest rest
+"$leat" sum -c --quiet ../list rest - --strict-tree t <t/odd.md5 >"$out/got" 2>"$out/got.err"
+is "$what: status" 0 $?
+said ''
+"$leat" sum t >t/all
+sed -i '\,t/all$,d' t/all
+"$leat" sum -c --quiet --strict-tree t <t/all >"$out/got" 2>"$out/got.err"
+is "$what, alone: status" 0 $?
+said ''
+rm t/b/rest t/odd.md5 t/all rest
 
 # Files that a list names are listed even if they differ or are gone; a bad line names nothing.
 what='wrong and gone'

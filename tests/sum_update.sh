@@ -203,7 +203,12 @@ cp $list f/list
 "$leat" sum --update=f/list --cache=f/cache f >"$out/got" 2>&1
 is 'the list in the folder: status' 0 $?
 same 'the list in the folder' /dev/null "$out/got"
-rm -f f/list f/cache
+: >f/cache
+ln -s f/list f/cache .
+"$leat" sum --update=list --cache=cache f >"$out/got" 2>&1
+is 'links to both: status' 0 $?
+same 'links to both' /dev/null "$out/got"
+rm -f f/list f/cache list cache
 
 # A file that differs from its digest in the cache without a trace is damaged: it is never accepted.
 settle() {

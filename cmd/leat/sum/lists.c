@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -208,15 +209,31 @@ static int take_lists(const struct list *l)
     return err;
 }
 
+/* The path may be that of a link, and the file in a folder that is walked. */
+static int name_own_file(struct named *n, const char *path)
+{
+    const char *open_as = strcmp(path, "-") == 0 ? "/proc/self/fd/0" : path;
+    int err = named_add(n, open_as);
+    char *itself = err ? NULL : realpath(open_as, NULL);
+    if (itself)
+        err = named_add(n, itself);
+    free(itself);
+    return err;
+}
+
 /* The lists themselves and the cache need not be listed. */
 static int name_own_files(struct source *src, struct named *n)
 {
     const struct options *o = src->options;
-    int err = o->update ? named_add(n, o->update) : 0;
+    int err = 0;
+    if (o->update)
+        err = name_own_file(n, o->update);
+    else if (o->path_count == 0)
+        err = name_own_file(n, "-");
     for (int i = 0; i < o->path_count && !o->update && !err; i++)
-        err = named_add(n, o->paths[i]);
+        err = name_own_file(n, o->paths[i]);
     if (!err && o->cache)
-        err = named_add(n, o->cache);
+        err = name_own_file(n, o->cache);
     return err;
 }
 
