@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -117,6 +118,17 @@ static int files(void *unused)
     CHECK_IS(0600, found.st_mode & 0777);
     CHECK_IS(-EADDRINUSE, leat_look(s, address, NULL));
     CHECK_IS(200, ask("/"));
+    CHECK_IS(0, leat_scope_close(s));
+    CHECK_IS(-1, stat(path, &found));
+
+    /* A path from the program's folder, which changes. */
+    int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    s = leat_scope_open(LEAT_NEVER);
+    CHECK_IS(0, chdir(folder));
+    CHECK_IS(0, leat_look(s, "unix:socket", NULL));
+    CHECK_IS(0, fchdir(here));
+    close(here);
+    CHECK_IS(0, stat(path, &found));
     CHECK_IS(0, leat_scope_close(s));
     CHECK_IS(-1, stat(path, &found));
 

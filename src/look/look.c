@@ -33,8 +33,8 @@
 
 struct place {
     int fd;
-    bool is_local;                              /* a UNIX socket */
-    char path[sizeof(struct sockaddr_storage)]; /* of its file, or "" */
+    bool is_local; /* a UNIX socket */
+    char *path;    /* of its file, from the root: the program may change its folder; or NULL */
 };
 
 static bool is_loopback(const leat_address *address)
@@ -92,8 +92,9 @@ static void close_place(struct place *place)
 {
     int saved = errno;
     lt_net_close(place->fd);
-    if (*place->path)
+    if (place->path)
         unlink(place->path);
+    free(place->path);
     errno = saved;
 }
 
@@ -108,11 +109,10 @@ static int open_place(struct place *place, const char *address, bool has_token)
         error = -EPERM;
     if (error)
         return error;
-    *place = (struct place){ .is_local = end.is_local };
-    if (end.is_local)
-        snprintf(place->path, sizeof place->path, "%s",
-                 ((const struct sockaddr_un *)&end.address.at)->sun_path);
-    place->fd = listen_at(&end, place->path);
+    const char *path = end.is_local ? ((const struct sockaddr_un *)&end.address.at)->sun_path : "";
+    *place = (struct place){ .fd = listen_at(&end, path), .is_local = end.is_local };
+    if (place->fd >= 0 && *path)
+        place->path = realpath(path, NULL);
     if (place->fd >= 0 && !end.is_local && strcmp(end.service, "0") == 0)
         report_port(place);
     errno = saved;
