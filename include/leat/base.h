@@ -16,8 +16,8 @@
  *   -EPIPE      the channel is closed
  *   -EAGAIN     the call would have to wait, but the caller asked it not to
  *   -ETIMEDOUT  the deadline that the call was given has passed
- *   -ECANCELED  the caller's scope was cancelled, perhaps by its own deadline (leat/scope.h), or the
- *               channel was cut short (leat_cut)
+ *   -ECANCELED  the caller's scope was cancelled, perhaps by its own deadline (leat/scope.h), or
+ *               the channel was cut short (leat_cut)
  *   -EBUSY      the object is still in use
  *   -EALREADY   too late: the event has happened, or is happening
  *   -ENOENT     what the call names does not exist

@@ -1,5 +1,6 @@
-/* socket.h: recv(2) and send(2), which are no cancellation points here. In a process with threads the
- * C library's functions take two locked instructions for that. A sanitizer has to see the call. */
+/* socket.h: recv(2) and send(2), which are no cancellation points here. In a process with threads
+ * the C library's functions take two locked instructions for that. A sanitizer has to see the
+ * call. */
 #pragma once
 
 #include "base/sanitizers.h"

@@ -32,6 +32,6 @@ void log_close(struct log *l);
 /* Whether the job is done; each line of the log counts once. */
 bool log_has(struct log *l, const char *command);
 
-/* 0 or a negative errno value. If a write fails, the log is closed: another line might follow a part
- * of this one. */
+/* 0 or a negative errno value. If a write fails, the log is closed: another line might follow a
+ * part of this one. */
 int log_write(struct log *l, const struct log_line *line);

@@ -17,8 +17,8 @@ struct replacement {
 /* 0 or a negative errno value; after an error there is nothing to end. */
 int replacement_begin(struct replacement *r, const char *path);
 
-/* Called when all is written: gives the new file the old one's mode, and makes it durable, which may
- * take long. 0 or a negative errno value. */
+/* Called when all is written: gives the new file the old one's mode, and makes it durable, which
+ * may take long. 0 or a negative errno value. */
 int replacement_finish(const struct replacement *r);
 
 /* Puts the new file in place if `err` is 0; otherwise removes it. Returns `err`, or why the file
