@@ -111,18 +111,21 @@ static bool is_blocked(const struct change *c)
     return is_held_up(c) && c->still >= LT_BLOCKED_US * LEAT_US;
 }
 
-/* On average it has run each party for at least LT_SLOW_NS, and each operation took at least
- * LT_SLOW_OP_NS. (Each switch is for an operation that waited.) */
-static bool is_slow(const struct change *c)
-{
-    return c->done >= 0 && c->time >= LT_SLOW_NS * (c->done + 1) &&
-           c->time >= LT_SLOW_OP_NS * (c->done + c->spent + 1);
-}
-
-/* The time is too short to judge whether unstarted parties wait too long. */
+/* The time is too short to judge whether unstarted parties wait too long, or what operations
+ * usually take. */
 static bool is_brief(const struct change *c)
 {
     return c->time < LT_WATCH_FIRST_US * LEAT_US / 2;
+}
+
+/* On average it has run each party for at least LT_SLOW_NS, and each operation took at least
+ * LT_SLOW_OP_NS; or half of that over a short time, which one party's burst of sends may fill. (Each
+ * switch is for an operation that waited.) */
+static bool is_slow(const struct change *c)
+{
+    int64_t least = is_brief(c) ? LT_SLOW_OP_NS / 2 : LT_SLOW_OP_NS;
+    return c->done >= 0 && c->time >= LT_SLOW_NS * (c->done + 1) &&
+           c->time >= least * (c->done + c->spent + 1);
 }
 
 /* Over a longer time, a worker may just have had little to do. */

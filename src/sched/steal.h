@@ -10,7 +10,9 @@
  *    for LT_SLOW_NS or more, and each of its operations took LT_SLOW_OP_NS or more. So a talkative
  *    crowd stays together: each party in it is served at once, and waits only because there are
  *    many. (After shorter runs a move would not pay. Parties with a buffer between them run long,
- *    and may do nothing but talk: that shows in their operations.)
+ *    and may do nothing but talk: that shows in their operations. Once such parties are apart, the
+ *    way between the processors makes their operations slow. So the line must lie above what they
+ *    take together where a core is slow.)
  *  - If the other worker has run nothing else meanwhile, some party holds it up: the thief then
  *    also does what that worker would do for its inbox, nudges, shared timers and due timers.
  *
