@@ -119,8 +119,8 @@ static bool is_brief(const struct change *c)
 }
 
 /* On average it has run each party for at least LT_SLOW_NS, and each operation took at least
- * LT_SLOW_OP_NS; or half of that over a short time, which one party's burst of sends may fill. (Each
- * switch is for an operation that waited.) */
+ * LT_SLOW_OP_NS, or half of that over a brief time, which one party's burst of sends may fill. Each
+ * switch is for an operation that waited. */
 static bool is_slow(const struct change *c)
 {
     int64_t least = is_brief(c) ? LT_SLOW_OP_NS / 2 : LT_SLOW_OP_NS;
