@@ -1,6 +1,6 @@
-/* test_io_nasty.c: descriptors in bad company: hung up before they listen, reset while both
- * directions wait, held by a process that was forked or by one that starts, with flags that another
- * process changes; and ten thousand of them at once. */
+/* test_io_nasty.c: descriptors in bad company: hung up before they listen, with packets that look
+ * like a stream, reset while both directions wait, held by a process that was forked or by one that
+ * starts, with flags that another process changes; and ten thousand of them at once. */
 #define _GNU_SOURCE
 #include "io_parties.h"
 #include "processes.h"
@@ -62,6 +62,37 @@ static int listens_after_a_hangup(void *arg)
     return 0;
 }
 ON_WORKERS(listens_after_a_hangup);
+
+/* ---- packets that look like a stream ---- */
+
+/* A raw socket may have TCP's protocol, and has packets all the same: a read of one does not show
+ * that there is no second. (Only root may open such a socket.) */
+static int read_two_packets(void *arg)
+{
+    char packet[256];
+    for (int i = 0; i < 2; i++)
+        CHECK(leat_read_until(arg, packet, sizeof packet, late()) > 0);
+    return 0;
+}
+
+static int reads_packet_after_packet(void *arg)
+{
+    (void)arg;
+    struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f4d0009) };
+    int fd = socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_TCP);
+    if (fd < 0)
+        return 0;
+    CHECK_IS(0, bind(fd, (struct sockaddr *)&at, sizeof at));
+    CHECK_IS(0, connect(fd, (struct sockaddr *)&at, sizeof at));
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    leat_io *io = adopt(scope, fd);
+    CHECK_IS(0, leat_go(scope, read_two_packets, io));
+    wait_for_parties(io, LT_IN, 1);
+    for (int i = 0; i < 2; i++)
+        CHECK_IS(4, send(fd, "leat", 4, 0));
+    return leat_scope_close(scope);
+}
+ON_WORKERS(reads_packet_after_packet);
 
 /* ---- an error ends both directions at once ---- */
 
@@ -404,9 +435,13 @@ ON_WORKERS(cancels_many_idle_descriptors);
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TESTS_ON_WORKERS(listens_after_a_hangup),  TESTS_ON_WORKERS(error_wakes_both_ways),
-        TESTS_ON_WORKERS(gets_no_event_by_a_fork), TESTS_ON_WORKERS(gets_no_event_by_spawns),
-        cmocka_unit_test(shares_its_input),        TESTS_ON_WORKERS(cancels_many_idle_descriptors),
+        TESTS_ON_WORKERS(listens_after_a_hangup),
+        TESTS_ON_WORKERS(reads_packet_after_packet),
+        TESTS_ON_WORKERS(error_wakes_both_ways),
+        TESTS_ON_WORKERS(gets_no_event_by_a_fork),
+        TESTS_ON_WORKERS(gets_no_event_by_spawns),
+        cmocka_unit_test(shares_its_input),
+        TESTS_ON_WORKERS(cancels_many_idle_descriptors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -307,27 +307,29 @@ int lt_io_new(leat_scope *scope, int fd, enum lt_io_kind kind, bool stream, leat
 }
 
 /* A negative errno value if it is no socket. */
-static int protocol_of(int fd)
+static int ask_socket(int fd, int option)
 {
-    int protocol;
-    socklen_t size = sizeof protocol;
-    return getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &size) == 0 ? protocol : -errno;
+    int answer;
+    socklen_t size = sizeof answer;
+    return getsockopt(fd, SOL_SOCKET, option, &answer, &size) == 0 ? answer : -errno;
 }
 
+/* Other families and types give the same number to protocols of theirs. */
 bool lt_io_is_tcp(int fd)
 {
-    return protocol_of(fd) == IPPROTO_TCP;
+    return ask_socket(fd, SO_TYPE) == SOCK_STREAM && ask_socket(fd, SO_PROTOCOL) == IPPROTO_TCP;
 }
 
 static int adopt(leat_scope *scope, int fd, leat_io **made)
 {
-    int protocol = protocol_of(fd);
-    if (protocol >= 0)
-        return lt_io_new(scope, fd, LT_IO_SOCKET, protocol == IPPROTO_TCP, made);
+    if (lt_io_is_tcp(fd))
+        return lt_io_new(scope, fd, LT_IO_SOCKET, true, made);
     struct stat stat;
     int flags = fcntl(fd, F_GETFL);
     if (flags < 0 || fstat(fd, &stat) != 0)
         return -errno;
+    if (S_ISSOCK(stat.st_mode))
+        return lt_io_new(scope, fd, LT_IO_SOCKET, false, made);
     if (S_ISREG(stat.st_mode) || S_ISDIR(stat.st_mode) || S_ISBLK(stat.st_mode))
         return lt_io_new(scope, fd, LT_IO_FILE, false, made);
     /* The flag belongs to the open file. Other processes share the open files of 0, 1 and 2, and

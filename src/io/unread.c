@@ -74,7 +74,7 @@ int64_t lt_io_reread(leat_io *io, const struct iovec *parts, size_t n, bool peek
     }
     lt_unlock(&io->lock);
     lt_free(empty);
-    if (first)
+    if (done >= 0)
         keep_raised(lt_io_chan(io, LT_IN));
     return done;
 }
