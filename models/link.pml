@@ -297,7 +297,8 @@ inline script_finish(e)
 #define MAY_TAKE(i, room) (is_open && queued[i] && (room || leases < N))
 #endif
 
-/* What the far end has, or is on its way to it: take learns that from what the far end believes. */
+/* What the far end has, or is on its way to it: take learns that from what the far end says that it
+ * has received. */
 #define ITS(f) (COUNT(has[f]) + COUNT(sent[f]))
 
 inline script_take(f, room)

@@ -1,4 +1,5 @@
 """link_engine.py [NAME...]: engines refused, away or changed; see link_engine.sh."""
+import re
 import time
 
 from link_common import (HOUR, SERVED, WHOLE, Engine, Listener, check, read_log, read_outputs,
@@ -304,6 +305,41 @@ def overtaken(case):
     proxy.close()
 
 
+def on_their_way(case):
+    """A far end is woken while items are on their way to it. It takes no others in their places."""
+    proxy = Proxy(case.engine.path, 0, 0)
+    near = case.near(n=20)
+    far = case.bench.far(proxy.url, case.stage, case.log, lease=HOUR, places=4)
+
+    def takes():
+        stats = case.engine.ask("INFO", "commandstats")
+        return int(re.search(r"cmdstat_evalsha:calls=(\d+)", stats)[1])
+
+    wait_for("it waits", lambda: case.run.count("waiting") == 1)
+    proxy.delay_message()
+    case.engine.ask("PUBLISH", f"leat:{{{case.stage}}}", "run")
+    wait_for("it is woken", proxy.delayed.is_set)
+    woken = proxy.passes
+    proxy.delay_message()
+    for item in range(6):
+        near.feed(case.wait_here(item))
+        wait_for("it is published", lambda: case.run.published() > item)
+    same("sent to it", (4, 2), (case.run.count("owners"), case.run.count("queue")))
+    before = takes()
+    woken.set()
+    wait_for("it takes", lambda: takes() > before)
+    same("its items", 4, case.run.count("owners"))
+    proxy.pass_message()
+    case.wait_for_starts(4)
+    same("its items", 4, case.run.count("owners"))
+    case.let_go()
+    near.end_input()
+    same("near end", WHOLE, near.end())
+    same("outputs", [(i, 0, i * i) for i in range(6)], case.got())
+    same("far end", SERVED, far.term())
+    proxy.close()
+
+
 def late(case):
     """A request of a connection that was given up comes late, and takes nothing back."""
     proxy = Proxy(case.engine.path, 0, 0)
@@ -335,6 +371,7 @@ def delivered(case):
 
 
 CASES = [settings, password, password_echoed, no_database, strangers, away, away_deaf,
-         away_for_ever, grace_away, changed, crowded, swallowed, overtaken, late]
+         away_for_ever, grace_away, changed, crowded, swallowed, overtaken, on_their_way,
+         late]
 
 run_cases(CASES)

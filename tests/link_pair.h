@@ -92,6 +92,11 @@ static inline void check_waiting(struct pair *pair)
         CHECK(reply->type == REDIS_REPLY_STRING && strcmp(reply->str, word) == 0);
         freeReplyObject(reply);
     }
+    for (size_t i = 0; i < run->handed_count; i++) {
+        char field[NAME_ROOM + 8];
+        snprintf(field, sizeof field, "handed %s", run->handed[i].far_end);
+        CHECK_IS(run->handed[i].count ? run->handed[i].count : -1, field_of(pair, "run", field));
+    }
 }
 
 static inline void check_cell(struct pair *pair, uint64_t index)

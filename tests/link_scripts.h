@@ -53,6 +53,19 @@ static inline void add_news(struct message *message, int64_t number, uint64_t in
     message->size += cell->size;
 }
 
+/* How many lone items the far end was sent since its last renewal of all. */
+static inline int64_t *handed_to(struct run_keys *run, const char *far_end)
+{
+    size_t i = 0;
+    while (i < run->handed_count && strcmp(run->handed[i].far_end, far_end) != 0)
+        i++;
+    if (i == run->handed_count) {
+        CHECK(run->handed_count++ < WAITERS);
+        snprintf(run->handed[i].far_end, NAME_ROOM, "%s", far_end);
+    }
+    return &run->handed[i].count;
+}
+
 static inline bool hand_over(const struct call *call, uint64_t index)
 {
     struct run_keys *run = call->run;
@@ -66,6 +79,7 @@ static inline bool hand_over(const struct call *call, uint64_t index)
             continue;
         add_news(publish(call->engine, own, word(call, 2)), waiter.number, index, cell);
         begin_lease(call, cell, waiter.lease, waiter.far_end);
+        ++*handed_to(run, waiter.far_end);
         if (--waiter.places > 0)
             run->waiting[run->waiting_count++] = waiter;
         return true;
@@ -221,14 +235,6 @@ static inline void look_for_ended(const struct call *call)
     store(call, &failed);
 }
 
-static inline int64_t places_noted(const struct run_keys *run, const char *far_end)
-{
-    for (size_t i = 0; i < run->waiting_count; i++)
-        if (strcmp(run->waiting[i].far_end, far_end) == 0)
-            return run->waiting[i].places;
-    return 0;
-}
-
 static inline void remove_waiting(struct run_keys *run, const char *far_end)
 {
     for (size_t i = 0; i < run->waiting_count; i++)
@@ -241,8 +247,7 @@ static inline void remove_waiting(struct run_keys *run, const char *far_end)
 static inline void set_waiting(const struct call *call, int64_t places)
 {
     struct run_keys *run = call->run;
-    if (places > 0 || number_of(call, 9))
-        remove_waiting(run, word(call, 3));
+    remove_waiting(run, word(call, 3));
     if (places <= 0)
         return;
     CHECK(run->waiting_count < WAITERS);
@@ -284,12 +289,13 @@ static inline void script_take(const struct call *call)
 {
     struct run_keys *run = call->run;
     if (!run->open) {
+        *handed_to(run, word(call, 3)) = 0;
         reply_line(call->reply, "$-1");
         return;
     }
     int64_t places = number_of(call, 4);
-    int64_t on_their_way = number_of(call, 9) - places_noted(run, word(call, 3));
-    if (number_of(call, 9) && on_their_way > 0)
+    int64_t on_their_way = *handed_to(run, word(call, 3)) - number_of(call, 9);
+    if (on_their_way > 0)
         places = places > on_their_way ? places - on_their_way : 0;
     if (number_of(call, 6) == 1)
         look_for_ended(call);
@@ -361,6 +367,7 @@ static inline void give_back_others(const struct call *call)
         push(call->run, i, true);
     }
     remove_waiting(call->run, word(call, 3));
+    *handed_to(call->run, word(call, 3)) = 0;
     if (call->run->queue_count)
         wake(call, word(call, 1), word(call, 2), (int64_t)call->run->queue_count);
 }

@@ -52,6 +52,11 @@ struct run_keys {
         int64_t lease, number, places;
     } waiting[WAITERS];
     size_t waiting_count;
+    struct handed {
+        char far_end[NAME_ROOM];
+        int64_t count;
+    } handed[WAITERS];
+    size_t handed_count;
 };
 
 struct engine {

@@ -2,7 +2,8 @@
 --
 -- What the engine has of a run (keys.h names the keys):
 --   run      epoch: when it was opened; published, delivered: counts of items; n, tries: while
---            it is open
+--            it is open; handed and a far end: how many lone items that was sent (publish), since
+--            its last renewal of all that it has
 --   items    index → bytes, of items that have no result yet
 --   queue    indexes without a lease, next first
 --   leases   index → when its lease ends, in milliseconds of the engine's clock; n indexes at most
@@ -42,6 +43,10 @@ end
 -- whole script. Scripts that make room, or keep what there is, begin with a write that needs none.
 local function need_no_memory()
     call('HDEL', run, '')
+end
+
+local function handed(far_end)
+    return 'handed ' .. far_end
 end
 
 local function is_near_end(epoch)

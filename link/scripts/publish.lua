@@ -35,6 +35,7 @@ local function hand_over(index, bytes)
             local ends_at = time[1] * 1000 + math.floor(time[2] / 1000) + lease
             call('ZADD', leases, string.format('%d', ends_at), index)
             call('HSET', owners, index, far_end)
+            call('HINCRBY', run, handed(far_end), 1)
             return true
         end
     end

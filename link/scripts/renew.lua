@@ -38,6 +38,7 @@ local function give_back_others()
         end
     end
     call('HDEL', waiting, far_end)
+    call('HDEL', run, handed(far_end))
     local count = call('LLEN', queue)
     if count > 0 then
         wake(channel, name, count)

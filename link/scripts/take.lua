@@ -2,27 +2,22 @@
 -- has ended; but not soon after the engine has started, while far ends are still coming back.
 -- A far end without a place calls this to wake another one instead.
 -- ARGV: channel, name, far end, places, lease in milliseconds, look: 1 to look for ended leases,
--- bytes: takes no more items after that many; number (far.h); believed: how many more items the far
--- end would take, as it believes that `waiting` says.
+-- bytes: takes no more items after that many; number (far.h); received: how many lone items have
+-- come to the far end since its last renewal of all. Others are on their way, and need places.
 -- Returns nothing if the run is over; else {index, tries, bytes, index, …}.
-local channel, name, far_end, places, lease, look, most_bytes, number, believed = unpack(ARGV)
-local spec = call('HMGET', run, 'n', 'tries')
+local channel, name, far_end, places, lease, look, most_bytes, number, received = unpack(ARGV)
+local spec = call('HMGET', run, 'n', 'tries', handed(far_end))
 if not spec[1] then
+    call('HDEL', run, handed(far_end))
     return false
 end
 need_no_memory()
-
--- If `waiting` says fewer, items are on their way to the far end, and need places.
-places = tonumber(places)
-if believed ~= '0' then
-    local noted = string.match(call('HGET', waiting, far_end) or '0', '%S+$')
-    places = math.max(math.min(places, places - believed + noted), 0)
-end
+places = math.max(places - math.max((spec[3] or 0) - received, 0), 0)
 
 local function wait(count)
     if count > 0 then
         call('HSET', waiting, far_end, lease .. ' ' .. number .. ' ' .. count)
-    elseif believed ~= '0' then
+    else
         call('HDEL', waiting, far_end)
     end
 end

@@ -91,7 +91,7 @@ static void begin_anew(struct lk_far *far)
 {
     far->number++;
     for (struct lk_run *run = far->runs; run; run = run->next) {
-        run->waits = 0;
+        run->received = 0;
         run->ready = true;
     }
 }
@@ -124,7 +124,7 @@ static int plan_take(struct lk_far *far, struct lk_run *run, unsigned places)
     lk_request_number(request, run->look);
     lk_request_number(request, LK_MOST_BYTES);
     lk_request_number(request, far->number);
-    lk_request_number(request, run->waits);
+    lk_request_number(request, run->received);
     return add_step(far, LK_TAKE, run, places);
 }
 
@@ -235,7 +235,7 @@ static int start_all(struct lk_far *far, const struct lk_step *step, const redis
     run->over = reply->type == REDIS_REPLY_NIL;
     if (run->over) {
         run->ready = false;
-        run->waits = 0;
+        run->received = 0;
         return 0;
     }
     if (reply->type != REDIS_REPLY_ARRAY || reply->elements % 3 ||
@@ -247,10 +247,8 @@ static int start_all(struct lk_far *far, const struct lk_step *step, const redis
         error = start(far, run, reply->element + i);
         bytes += reply->element[i + 2]->len;
     }
-    if (step->asked) {
+    if (step->asked)
         run->ready = reply->elements / 3 == step->asked || bytes >= LK_MOST_BYTES;
-        run->waits = run->ready ? 0 : (unsigned)(step->asked - reply->elements / 3);
-    }
     return error;
 }
 

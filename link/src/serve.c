@@ -39,7 +39,7 @@ static void take_item(struct lk_far *far, struct lk_run *run, const struct lk_ne
 {
     bool takes = news->number == far->number && far->free && !far->stopping &&
                  !lk_item_find(run->held, news->index);
-    run->waits -= news->number == far->number && run->waits;
+    run->received += news->number == far->number;
     if (!takes || lk_item_start(far, run, news->index, 0, news->data, news->size) != 0)
         far->all = true;
 }
@@ -61,7 +61,6 @@ static void take_news(struct lk_far *far, const struct lk_news *news)
         if (news->data) {
             take_item(far, run, news);
         } else {
-            run->waits = 0;
             run->ready = true;
             run->woken |= news->is_own;
         }
