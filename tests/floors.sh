@@ -67,7 +67,7 @@ if not failures:
         if name == f"{room}.h" or f"{room}/{name}" in open_to_all:
             continue
         for line in open(path, encoding="utf-8"):
-            found = re.match(r"(?!static|typedef|LT_NOW)[a-zA-Z].*?\b(lt_\w+)[(;[]", line)
+            found = re.match(r"(?!static|typedef|LT_INLINE)[a-zA-Z].*?\b(lt_\w+)[(;[]", line)
             where = files.get(found[1], "") if found else ""
             declared += where != ""
             if where and f"src/{where}.h" != path and (os.path.exists(f"src/{where}.h") or

@@ -8,16 +8,17 @@
 #define LT_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define LT_COLD __attribute__((cold, noinline))
 #define LT_CACHE_LINE 64
+#define LT_INLINE __attribute__((always_inline)) static inline
 /* For a function that only prefetches. gcc 12 believes that such a function has no effect, and
  * leaves out calls that it has not inlined. */
-#define LT_FETCHES __attribute__((always_inline)) static inline
+#define LT_FETCHES LT_INLINE
 
 /* The structure of type T whose member M is at P. */
 #define LT_CONTAINER(P, T, M) ((T *)(void *)((char *)(P)-offsetof(T, M)))
 
 /* Zeroes a few cache lines; the compiler knows the size. In pieces: for one large memset gcc makes
  * a string instruction, which takes 10 ns to begin. */
-__attribute__((always_inline)) static inline void lt_clear(void *memory, size_t size)
+LT_INLINE void lt_clear(void *memory, size_t size)
 {
     unsigned char *at = memory;
     for (; size > LT_CACHE_LINE; size -= LT_CACHE_LINE, at += LT_CACHE_LINE)

@@ -228,9 +228,8 @@ __attribute__((noinline)) static int wake_and_answer(leat_block *b, struct lt_pa
 }
 
 /* As in chan/operate.h: all calls of the fast path are tail calls, so it saves no registers. */
-__attribute__((always_inline)) static inline int operate(leat_block *b, leat_chan *ch,
-                                                         enum lt_side side, void *item,
-                                                         int64_t deadline, leat_alarm *alarm)
+LT_INLINE int operate(leat_block *b, leat_chan *ch, enum lt_side side, void *item, int64_t deadline,
+                      leat_alarm *alarm)
 {
     if (LT_UNLIKELY(lt_chan_check(ch, side, item) != 0 || deadline < 0))
         return operate_slow_path(b, ch, side, item, deadline, alarm);

@@ -89,11 +89,11 @@ static inline void lt_chan_pop(leat_chan *ch, size_t size, void *item)
         lt_item_copy(item, ch->items + first * size, size);
 }
 
-/* Always inlined: the fast path (chan/operate.h) must make no call. */
-#define LT_NOW __attribute__((always_inline)) static inline
+/* From here on LT_INLINE: the fast path (chan/operate.h) must make no call. */
 
 /* As lt_chan_now, but *woken is one party or NULL, and no chain. */
-LT_NOW int lt_chan_send_now(leat_chan *ch, size_t size, const void *item, struct lt_party **woken)
+LT_INLINE int lt_chan_send_now(leat_chan *ch, size_t size, const void *item,
+                               struct lt_party **woken)
 {
     *woken = NULL;
     struct lt_waiter *receiver = lt_chan_claim_first(ch, LT_RECEIVE);
@@ -111,7 +111,7 @@ LT_NOW int lt_chan_send_now(leat_chan *ch, size_t size, const void *item, struct
     return 0;
 }
 
-LT_NOW int lt_chan_receive_now(leat_chan *ch, size_t size, void *item, struct lt_party **woken)
+LT_INLINE int lt_chan_receive_now(leat_chan *ch, size_t size, void *item, struct lt_party **woken)
 {
     *woken = NULL;
     struct lt_waiter *sender;
@@ -134,8 +134,8 @@ LT_NOW int lt_chan_receive_now(leat_chan *ch, size_t size, void *item, struct lt
     return 0;
 }
 
-LT_NOW int lt_chan_plain_now(leat_chan *ch, enum lt_side side, size_t size, void *item,
-                             struct lt_party **woken)
+LT_INLINE int lt_chan_plain_now(leat_chan *ch, enum lt_side side, size_t size, void *item,
+                                struct lt_party **woken)
 {
     return side == LT_RECEIVE ? lt_chan_receive_now(ch, size, item, woken)
                               : lt_chan_send_now(ch, size, item, woken);
@@ -153,8 +153,8 @@ static inline bool lt_end_takes_all(leat_chan *ch, enum lt_side side)
 }
 
 /* Moves one item. The caller has checked that there is an item, or room for one. */
-LT_NOW void lt_end_pass(leat_chan *ch, struct lt_end *end, enum lt_side side, size_t size,
-                        void *item)
+LT_INLINE void lt_end_pass(leat_chan *ch, struct lt_end *end, enum lt_side side, size_t size,
+                           void *item)
 {
     size_t index = end->slot;
     void *slot = ch->items + index * size;
@@ -170,8 +170,8 @@ LT_NOW void lt_end_pass(leat_chan *ch, struct lt_end *end, enum lt_side side, si
 
 /* With no lock held: the fast case of lt_split_move, for a size that lt_item_is_short. False:
  * nothing was done. */
-LT_NOW bool lt_split_move_known(leat_chan *ch, struct lt_split *split, enum lt_side side,
-                                size_t size, void *item)
+LT_INLINE bool lt_split_move_known(leat_chan *ch, struct lt_split *split, enum lt_side side,
+                                   size_t size, void *item)
 {
     struct lt_end *end = &split->of[side];
     if (!lt_try_lock(&end->lock))

@@ -111,8 +111,7 @@ __attribute__((noinline)) static int receive_unowned(leat_chan *ch, void *item, 
 }
 
 /* Each caller gets a copy in which `side`, and mostly the deadline, is a constant. */
-__attribute__((always_inline)) static inline int operate(leat_chan *ch, enum lt_side side,
-                                                         void *item, int64_t deadline)
+LT_INLINE int operate(leat_chan *ch, enum lt_side side, void *item, int64_t deadline)
 {
     if (LT_UNLIKELY(lt_chan_check(ch, side, item) != 0 || deadline < 0))
         return -EINVAL;
@@ -148,8 +147,7 @@ __attribute__((noinline)) static int try_locked(leat_chan *ch, enum lt_side side
 /* A poll mostly finds nothing. If the worker owns the channel's lock, that is certain without the
  * lock. Otherwise it is certain only under the lock, which also orders the poll after what the
  * caller did before: if the channel is full, the receiver of the item in it must see that. */
-__attribute__((always_inline)) static inline int try_now(leat_chan *ch, enum lt_side side,
-                                                         void *item)
+LT_INLINE int try_now(leat_chan *ch, enum lt_side side, void *item)
 {
     if (LT_UNLIKELY(lt_chan_check(ch, side, item) != 0))
         return -EINVAL;

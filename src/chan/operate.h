@@ -30,8 +30,8 @@ int lt_operate_wake(struct lt_worker *here, struct lt_party *woken, int64_t dead
 
 /* With the lock held, for any kind of party. 0: the operation is done, and *woken is a party to
  * make ready, or NULL. LT_NOT_NOW: it must wait. LT_UNDECIDED: the slow path has to do it. */
-LT_NOW int lt_fast_try(leat_chan *ch, enum lt_side side, void *item, const struct lt_party *self,
-                       struct lt_party **woken)
+LT_INLINE int lt_fast_try(leat_chan *ch, enum lt_side side, void *item, const struct lt_party *self,
+                          struct lt_party **woken)
 {
     size_t size = ch->item_size;
     if (LT_UNLIKELY(lt_wait_allowed(self) != 0 || lt_chan_is_unusual(ch) ||
@@ -40,7 +40,7 @@ LT_NOW int lt_fast_try(leat_chan *ch, enum lt_side side, void *item, const struc
     return lt_chan_plain_now(ch, side, size, item, woken);
 }
 
-LT_NOW int lt_fast_spend(struct lt_worker *here, bool is_worker, int64_t deadline)
+LT_INLINE int lt_fast_spend(struct lt_worker *here, bool is_worker, int64_t deadline)
 {
     if (deadline != LEAT_NOW && (is_worker || here))
         return LT_UNLIKELY(--here->budget == 0) ? lt_budget_renew(here) : 0;
@@ -49,7 +49,7 @@ LT_NOW int lt_fast_spend(struct lt_worker *here, bool is_worker, int64_t deadlin
 }
 
 /* Releases the lock that lt_biased_grip (`gripped`) or lt_biased_try took. */
-LT_NOW void lt_fast_release(leat_chan *ch, bool gripped)
+LT_INLINE void lt_fast_release(leat_chan *ch, bool gripped)
 {
     if (gripped)
         lt_biased_let_go(&ch->lock);
@@ -60,8 +60,8 @@ LT_NOW void lt_fast_release(leat_chan *ch, bool gripped)
 /* With the lock held, released here. `gripped`: the lock's owner took it by lt_biased_grip. A
  * thread that finds a buffer full or empty looks again for a moment before it waits
  * (chan/linger.h): that is slow anyway. */
-LT_NOW int lt_fast_path(leat_chan *ch, enum lt_side side, void *item, int64_t deadline,
-                        struct lt_worker *here, bool gripped)
+LT_INLINE int lt_fast_path(leat_chan *ch, enum lt_side side, void *item, int64_t deadline,
+                           struct lt_worker *here, bool gripped)
 {
     struct lt_party *woken;
     int status = lt_fast_try(ch, side, item, lt_current_party_or_null(), &woken);
@@ -83,7 +83,7 @@ LT_NOW int lt_fast_path(leat_chan *ch, enum lt_side side, void *item, int64_t de
 
 /* With no lock held: for a caller that does not own the channel's lock: another worker, or a
  * thread. It uses one end of a split buffer, or a free lock. */
-LT_NOW int lt_fast_path_unowned(leat_chan *ch, enum lt_side side, void *item, int64_t deadline)
+LT_INLINE int lt_fast_path_unowned(leat_chan *ch, enum lt_side side, void *item, int64_t deadline)
 {
     struct lt_worker *here = lt_current_worker();
     const struct lt_party *self = lt_current_party_or_null();
@@ -114,8 +114,8 @@ struct lt_chan_wait {
 extern const struct lt_wait_kind lt_chan_wait_kind;
 
 /* With the lock held. The party is enlisted. */
-LT_NOW void lt_chan_wait_begin(struct lt_chan_wait *op, leat_chan *ch, enum lt_side side,
-                               void *item, struct lt_party *self)
+LT_INLINE void lt_chan_wait_begin(struct lt_chan_wait *op, leat_chan *ch, enum lt_side side,
+                                  void *item, struct lt_party *self)
 {
     op->ch = ch;
     op->side = side;
@@ -127,7 +127,7 @@ LT_NOW void lt_chan_wait_begin(struct lt_chan_wait *op, leat_chan *ch, enum lt_s
 }
 
 /* With no lock held; the deadline is not LEAT_NOW. */
-LT_NOW int lt_chan_wait_park(struct lt_chan_wait *op, int64_t deadline)
+LT_INLINE int lt_chan_wait_park(struct lt_chan_wait *op, int64_t deadline)
 {
     if (LT_LIKELY(!(lt_wait_park(&op->wait, deadline) | op->far.waiter.status)))
         return 0;

@@ -16,9 +16,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* For a function that a read and a write have copies of, in which `call` is a constant. */
-#define LT_INLINE __attribute__((always_inline)) static inline
-
 struct vector {
     struct iovec *at;
     int n;
@@ -79,13 +76,11 @@ static int await_errors(leat_io *io, int64_t deadline)
 LT_COLD static int64_t would_block(leat_io *io, enum lt_way way, lt_io_call *call, const void *arg,
                                    uint32_t raises, int64_t deadline)
 {
-    int error;
     if (way == LT_IN && lt_uring_is_wanted() &&
         lt_io_turns_to_ring(io, only_part(call, arg), deadline))
         return -EINTR;
-    if (lt_io_is_for_errors(call, arg))
-        return (error = await_errors(io, deadline)) ? error : -EINTR;
-    error = lt_io_drained(io, way, raises);
+    int error = lt_io_is_for_errors(call, arg) ? await_errors(io, deadline)
+                                               : lt_io_drained(io, way, raises);
     return error ? error : deadline == LEAT_NOW ? -EAGAIN : -EINTR;
 }
 
@@ -96,7 +91,8 @@ static inline bool shows_dry(leat_io *io, enum lt_way way)
            !atomic_load_explicit(&io->urgent, memory_order_relaxed) && lt_io_chan(io, way);
 }
 
-/* The system call, and what it shows. -EINTR: repeat begins again. */
+/* The system call, and what it shows. -EINTR: repeat begins again. From here to `transfer` all is
+ * inlined: a read and a write have copies of their own, in which `call` is a constant. */
 LT_INLINE int64_t attempt(leat_io *io, enum lt_way way, lt_io_call *call, void *arg, size_t whole,
                           int64_t deadline)
 {

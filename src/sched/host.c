@@ -70,7 +70,7 @@ __attribute__((noinline)) static bool may_go_on(struct lt_worker *worker)
 }
 
 /* The started task to switch to directly; NULL when the scheduler should look first. */
-__attribute__((always_inline)) static inline struct lt_task *next_directly(struct lt_worker *worker)
+LT_INLINE struct lt_task *next_directly(struct lt_worker *worker)
 {
     struct lt_party *party = worker->ready_head;
     if (!party || party->kind != LT_TASK || lt_local_queue_length(&worker->local_queue) != 0)

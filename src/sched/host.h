@@ -34,7 +34,7 @@ static inline void lt_now_running(struct lt_worker *worker, struct lt_task *task
 #ifdef LT_TSAN
 #define LT_RESUMES LT_NO_TSAN __attribute__((noinline, unused)) static
 #else
-#define LT_RESUMES __attribute__((always_inline)) static inline
+#define LT_RESUMES LT_INLINE
 #endif
 
 /* Scheduler: resumes a task that has parked. Inline, since a processor mispredicts the return of
