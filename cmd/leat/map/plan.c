@@ -293,7 +293,6 @@ static void set_window(struct plan *p)
 int plan_read(struct plan *p, int argc, char **argv)
 {
     *p = (struct plan){ .progress = true,
-                        .jobs = leat_cores(),
                         .per_command = 1,
                         .spill = (int64_t)1 << 30,
                         .backoff = LEAT_S,
@@ -307,6 +306,8 @@ int plan_read(struct plan *p, int argc, char **argv)
             return finish_version("leat map", EXIT_TROUBLE);
         wrong = read_option(p, option, optarg);
     }
+    if (!p->jobs)
+        p->jobs = leat_cores();
     if (!wrong)
         wrong = read_command(p, argc - optind, argv + optind);
     if (!wrong)

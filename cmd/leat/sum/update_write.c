@@ -133,11 +133,9 @@ static int take_lines(struct writer *w, int fd)
     return err ? err : flush(w, 1);
 }
 
-/* 0 if this is still the list that was read. `err`: that of the call that filled in `about`. */
-static int look_again(const struct update *u, int err, const struct stat *about)
+/* 0 if this is still the list that was read. */
+static int look_again(const struct update *u, const struct stat *about)
 {
-    if (err)
-        return err;
     struct stamp now = stamp_of(about, NULL);
     return stamp_is_same(&now, &u->stamp) ? 0 : -ESTALE;
 }
@@ -156,7 +154,8 @@ static int write_list(struct writer *w, int fd)
     /* All this took its time. */
     if (!err)
         err = long_path_stat(AT_FDCWD, w->update->path, &about, 0);
-    err = look_again(w->update, err, &about);
+    if (!err)
+        err = look_again(w->update, &about);
     err = replacement_end(&w->to, err);
     text_free(&w->out);
     text_free(&w->raw);
@@ -185,7 +184,7 @@ int update_write(struct update *u)
     if (fd < 0)
         return fd;
     struct stat about;
-    int err = look_again(u, fstat(fd, &about) < 0 ? -errno : 0, &about);
+    int err = fstat(fd, &about) < 0 ? -errno : look_again(u, &about);
     if (err) {
         close(fd);
         return err;
