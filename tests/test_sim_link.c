@@ -46,9 +46,9 @@ struct world {
     uint64_t chance;
     struct far fars[FARS];
     struct near nears[NEARS];
-    unsigned near_count, nears_alive, running;
-    leat_chan *ended; /* gets a near end that has ended */
-    uint64_t next;    /* the first index that was not received */
+    unsigned near_count, nears_alive, running, killed; /* the last near end that was killed */
+    leat_chan *ended;                                  /* gets a near end that has ended */
+    uint64_t next;                                     /* the first index that was not received */
     bool seen[ITEMS], complete, over;
     unsigned results[ITEMS], starts[ITEMS];
 };
@@ -309,9 +309,14 @@ static int be_near_end(void *arg)
         CHECK(world->near_count > 1);
     else if (!near->killed)
         CHECK_IS(0, error);
-    /* One that is killed may have opened again what was complete. */
-    if (near->killed || error == 0)
-        world->complete = near->whole && !near->killed;
+    /* One that is killed may have opened again what was complete; so may a later one, before an
+     * earlier one has heard that all was complete. */
+    if (near->killed) {
+        world->killed = near->party > world->killed ? near->party : world->killed;
+        world->complete = false;
+    } else if (error == 0 && near->party > world->killed) {
+        world->complete = near->whole;
+    }
     return leat_send(world->ended, &near);
 }
 
@@ -332,12 +337,13 @@ static void begin_near_end(struct world *world)
 static void end_far_end(struct world *world, bool dies)
 {
     struct far *far = &world->fars[below(&world->chance, world->far_count)];
+    if (!far->scope)
+        return; /* it has ended already */
     if (dies) {
         world->server.parties[far->party].dead = true;
         cut_off(&world->server, far->party);
     }
-    if (far->scope)
-        leat_scope_cancel(far->scope);
+    leat_scope_cancel(far->scope);
 }
 
 static void kill_near_end(struct world *world)
