@@ -66,6 +66,21 @@ static void stops_offering_after_a_long_absence(void **state)
     assert_int_equal(lt_spin_looks(&spin), 1);
 }
 
+static void offers_seldom_while_nobody_answers(void **state)
+{
+    (void)state;
+    struct lt_spin spin;
+    unsigned offers = 0;
+    lt_spin_init(&spin);
+    for (unsigned i = 0; i < 4 * LT_SPIN_PROBE; i++) {
+        offers += lt_spin_looks(&spin);
+        lt_spin_learn(&spin, false);
+    }
+    assert_int_equal(offers, LT_SPIN_PROBE + 3);
+    lt_spin_learn(&spin, true);
+    assert_int_equal(lt_spin_looks(&spin), 1);
+}
+
 /* ---- all items arrive nevertheless ---- */
 
 struct stream {
@@ -203,6 +218,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(has_one_worker),
         cmocka_unit_test(stops_offering_after_a_long_absence),
+        cmocka_unit_test(offers_seldom_while_nobody_answers),
         cmocka_unit_test(moves_all_on_1),
         cmocka_unit_test(moves_all_on_3),
         cmocka_unit_test(moves_items_beside_a_computing_thread_on_1),

@@ -85,3 +85,20 @@ void lt_duties_see_to(struct lt_worker *worker)
     if (LT_UNLIKELY(worker->until_look <= 0) && lt_duties_look_is_due(worker))
         look_at_the_clock(worker);
 }
+
+int64_t lt_duties_next_timer(struct lt_worker *worker)
+{
+    lt_shared_timers_settle_all(&worker->shared_timers);
+    int64_t due = lt_wheel_next(&worker->wheel), least = worker->rung + worker->rest;
+    return due < least ? least : due;
+}
+
+void lt_duties_woke_for_timer(struct lt_worker *worker, int64_t now)
+{
+    const int64_t least = LT_NAP_LEAST_US * LEAT_US;
+    uint64_t fired = worker->wheel.fired + lt_shared_timers_fired(&worker->shared_timers);
+    bool thick = (int64_t)(fired - worker->fired) * least >= LT_NAP_THICK * (now - worker->rung);
+    worker->rest = thick ? LT_NAP_MOST_US * LEAT_US : least;
+    worker->fired = fired;
+    worker->rung = now;
+}

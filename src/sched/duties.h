@@ -30,3 +30,10 @@ void lt_duties_see_to(struct lt_worker *worker);
 
 /* Inside: the worker has become active, and counts its pace from now on. */
 void lt_duties_begin(struct lt_worker *worker, int64_t now);
+
+/* Inside: when a worker that is about to sleep wakes for the next timer. Timers that come thick and
+ * fast share a wake-up. */
+int64_t lt_duties_next_timer(struct lt_worker *worker);
+
+/* Inside: the worker has woken then, or later. */
+void lt_duties_woke_for_timer(struct lt_worker *worker, int64_t now);

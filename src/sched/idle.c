@@ -179,9 +179,12 @@ struct role {
     bool alone;    /* no worker is active */
 };
 
-/* The role of a worker. The watcher goes on to nap, unless it rests. */
+/* The role of a worker. The watcher goes on to nap, unless it rests. A single worker has nobody to
+ * watch, and sees by itself what it gets. */
 static struct role role_of(struct lt_worker *worker, bool rests)
 {
+    if (lt_runtime.worker_count == 1)
+        return (struct role){ 0 };
     lt_lock(&idle.lock);
     struct role role = { idle.watcher == worker, !idle.unwatched, active() == 0 };
     worker->naps = role.watches && !rests;
@@ -262,26 +265,6 @@ void lt_idle_look_over(void)
     lt_unlock(&idle.lock);
     if (next)
         lt_worker_wake(next);
-}
-
-/* ---- being idle ---- */
-
-/* When to wake for the next timer. Timers that come thick and fast share a wake-up. */
-static int64_t next_timer(struct lt_worker *worker)
-{
-    lt_shared_timers_settle_all(&worker->shared_timers);
-    int64_t due = lt_wheel_next(&worker->wheel), least = worker->rung + worker->rest;
-    return due < least ? least : due;
-}
-
-static void woke_for_timer(struct lt_worker *worker, int64_t now)
-{
-    const int64_t least = LT_NAP_LEAST_US * LEAT_US;
-    uint64_t fired = worker->wheel.fired + lt_shared_timers_fired(&worker->shared_timers);
-    bool thick = (int64_t)(fired - worker->fired) * least >= LT_NAP_THICK * (now - worker->rung);
-    worker->rest = thick ? LT_NAP_MOST_US * LEAT_US : least;
-    worker->fired = fired;
-    worker->rung = now;
 }
 
 /* ---- the watch ---- */
@@ -420,23 +403,42 @@ static uint32_t how_to_sleep(const struct lt_worker *worker)
            (lt_reactor_is_open(&worker->reactor) ? LT_SLEEPS_IN_EPOLL : LT_SLEEPS);
 }
 
-/* Sleeps until a waker or an event wakes it, or until a time. `how` is the value for `asleep`. */
-static void sleep_until(struct lt_worker *worker, uint32_t how, int64_t until)
+/* Sleeps until a waker or an event wakes it, or until a time. `how` is the value for `asleep`.
+ * True: an event has made a party ready. */
+static bool sleep_until(struct lt_worker *worker, uint32_t how, int64_t until)
 {
     lt_gap();
     if ((how & LT_HOW) == LT_SLEEPS_IN_EPOLL) {
         lt_reactor_sleep(worker, until);
-    } else if (!lt_reactor_is_open(&worker->reactor)) {
+        return worker->ready_head != NULL;
+    }
+    if (!lt_reactor_is_open(&worker->reactor)) {
         /* If the reactor was opened before this look, the opener may not have seen `asleep`. */
         lt_owned_go_away(&worker->own);
         lt_futex_wait(&worker->asleep, how, until);
         lt_owned_come_back(&worker->own);
     }
+    return false;
+}
+
+/* Whether it looks at its descriptors before it does anything else. A single worker has nothing
+ * else to do: if it slept the last time, it goes to sleep in its epoll at once. */
+static bool looks_first(const struct lt_worker *worker)
+{
+    return lt_reactor_has_sources(&worker->reactor) &&
+           (lt_runtime.worker_count > 1 || !worker->reactor.slept);
+}
+
+static void note_time(struct lt_worker *worker, int64_t now, int64_t due)
+{
+    worker->woke = now;
+    if (now >= due)
+        lt_duties_woke_for_timer(worker, now);
 }
 
 void lt_idle(struct lt_worker *worker)
 {
-    if (lt_reactor_has_sources(&worker->reactor) && lt_reactor_look(worker) && worker->ready_head)
+    if (looks_first(worker) && lt_reactor_look(worker) && worker->ready_head)
         return;
     int64_t dry = lt_runtime.worker_count > 1 ? lt_clock_now() : 0;
     if (is_crowded() ? lt_worker_has_news(worker)
@@ -444,7 +446,7 @@ void lt_idle(struct lt_worker *worker)
                            finds_some_by_waiting(worker))
         return;
     lt_takeover_begin_sleep(worker, dry);
-    int64_t due = next_timer(worker);
+    int64_t due = lt_duties_next_timer(worker);
     struct watch watch = { 0 };
     bool stole = false;
     atomic_store_explicit(&worker->next_timer, due, memory_order_relaxed);
@@ -459,14 +461,16 @@ void lt_idle(struct lt_worker *worker)
          * later, or gives it news, sees that it must wake it. */
         atomic_store_explicit(&worker->asleep, how, memory_order_seq_cst);
         struct role role = role_of(worker, watch.rests);
-        int64_t now = worker->woke = lt_clock_now();
-        if (now >= due)
-            woke_for_timer(worker, now);
+        int64_t now = lt_clock_now();
+        note_time(worker, now, due);
         if (lt_worker_has_news(worker) || worker->ready_head || now >= due ||
             (stole = role.watches && watch_others(worker, &watch, role, now)))
             break;
         int64_t until = role.watches && watch.until < due ? watch.until : due;
-        sleep_until(worker, how, until);
+        if (sleep_until(worker, how, until)) {
+            note_time(worker, worker->reactor.looked, due);
+            break;
+        }
     }
     atomic_store_explicit(&worker->asleep, 0, memory_order_relaxed);
     /* Relaxed: a thread that sees this late only wakes it in vain. */

@@ -451,6 +451,9 @@ static int64_t sleep_in_ring(struct lt_worker *worker, int64_t ns)
     return worker->ready_head ? 0 : lt_uring_owed(ring) && ns > LEAT_MS ? LEAT_MS : ns;
 }
 
+/* Longer than the system call takes if there is an event already. */
+enum { AT_ONCE = 3 * LEAT_US };
+
 void lt_reactor_sleep(struct lt_worker *worker, int64_t until)
 {
     struct epoll_event events[LT_REACTOR_EVENTS];
@@ -463,6 +466,7 @@ void lt_reactor_sleep(struct lt_worker *worker, int64_t until)
     lt_owned_come_back(&worker->own);
     errno = saved;
     worker->reactor.looked = lt_clock_now();
+    worker->reactor.slept = n == 1 && worker->reactor.looked - worker->woke > AT_ONCE;
     report_all(events, n);
 }
 

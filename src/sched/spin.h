@@ -13,7 +13,8 @@
  * computes, it runs again only after time slices of milliseconds, while the kernel would have woken
  * a sleeper at once. So after an offer that took long the thread makes none for a while, and for
  * twice that while if the next takes long, too. An offer in vain costs 400 ns, a sleep some
- * microseconds. */
+ * microseconds. And a server whose clients are elsewhere has nobody to offer the processor to: after
+ * LT_SPIN_PROBE waits in vain a thread offers it in one wait of LT_SPIN_PROBE. */
 #pragma once
 
 #include "base/config.h"
@@ -42,9 +43,10 @@ void lt_spin_offer(struct lt_spin *spin);
 /* How many looks to make, each after lt_spin_wait. */
 static inline unsigned lt_spin_looks(const struct lt_spin *spin)
 {
+    bool probes = spin->vain % LT_SPIN_PROBE == LT_SPIN_PROBE - 1;
     if (spin->offers)
-        return lt_spin_may_offer(spin);
-    return spin->vain % LT_SPIN_PROBE == LT_SPIN_PROBE - 1 ? spin->most : spin->looks;
+        return (probes || spin->vain < LT_SPIN_PROBE) && lt_spin_may_offer(spin);
+    return probes ? spin->most : spin->looks;
 }
 
 static inline void lt_spin_wait(struct lt_spin *spin)
