@@ -102,40 +102,34 @@ static void start_operation(leat_scope *scope, leat_io *io)
     leat_recv_then(&operation->op, operation->readable, NULL, answer);
 }
 
-static void serve(leat_scope *scope, int fd, serve_fn *start)
+static leat_io *listen_here(leat_scope *scope)
 {
-    leat_io *io;
-    int one = 1;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    if (leat_io_adopt(NULL, fd, &io) == 0)
-        start(scope, io);
-    else
-        close(fd);
+    char address[32];
+    leat_io *listener;
+    snprintf(address, sizeof address, "127.0.0.1:%s", getenv("PORT"));
+    int error = leat_listen(scope, address, 4096, &listener);
+    if (error) {
+        fprintf(stderr, "leat: cannot listen on %s: %s\n", address, strerror(-error));
+        exit(1);
+    }
+    return listener;
 }
 
 static int run(void *start)
 {
-    int fd, listener = open_listener();
-    leat_io *io;
+    leat_io *connection;
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
-    leat_io_adopt(scope, listener, &io);
-    do
-        while ((fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0)
-            serve(scope, fd, *(serve_fn **)start);
-    while (leat_ready(io, LEAT_IN, LEAT_NEVER) > 0);
+    leat_io *listener = listen_here(scope);
+    while (leat_accept(listener, NULL, &connection, LEAT_NEVER) == 0)
+        (*(serve_fn **)start)(scope, connection);
     return leat_scope_close(scope);
 }
 
 static int run_leat_serve(void *arg)
 {
     (void)arg;
-    char address[32];
-    leat_io *listener;
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
-    snprintf(address, sizeof address, "127.0.0.1:%s", getenv("PORT"));
-    int error = leat_listen(scope, address, 4096, &listener);
-    if (!error)
-        error = leat_serve(listener, talk, NULL, NULL);
+    int error = leat_serve(listen_here(scope), talk, NULL, NULL);
     leat_scope_close(scope);
     return error;
 }
