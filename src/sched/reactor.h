@@ -72,7 +72,7 @@ int lt_reactor_move(struct lt_source *source, enum lt_source_kind kind, int fd);
  * whether there were any. */
 bool lt_reactor_look(struct lt_worker *worker);
 
-/* The worker, right after it has set `woke`: waits until an event, the bell or a time, and then does
+/* The worker, which has just set `woke`: waits until an event, the bell or a time, and then does
  * the same. */
 void lt_reactor_sleep(struct lt_worker *worker, int64_t until);
 

@@ -13,8 +13,8 @@
  * computes, it runs again only after time slices of milliseconds, while the kernel would have woken
  * a sleeper at once. So after an offer that took long the thread makes none for a while, and for
  * twice that while if the next takes long, too. An offer in vain costs 400 ns, a sleep some
- * microseconds. And a server whose clients are elsewhere has nobody to offer the processor to: after
- * LT_SPIN_PROBE waits in vain a thread offers it in one wait of LT_SPIN_PROBE. */
+ * microseconds. And a server whose clients are elsewhere has nobody to offer the processor to:
+ * after LT_SPIN_PROBE waits in vain a thread offers it in one wait of LT_SPIN_PROBE. */
 #pragma once
 
 #include "base/config.h"
