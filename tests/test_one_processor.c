@@ -81,6 +81,24 @@ static void offers_seldom_while_nobody_answers(void **state)
     assert_int_equal(lt_spin_looks(&spin), 1);
 }
 
+/* Else the turns in which a thread would offer again are lost to looks that it cannot make. */
+static void counts_a_wait_at_a_buffer_once(void **state)
+{
+    (void)state;
+    int item;
+    CHECK_IS(0, leat_start(&(leat_options){ .workers = 1 }));
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    leat_chan *ch = leat_chan_of(scope, int, 4);
+    struct lt_spin *spin = &lt_this_thread()->spin;
+    for (unsigned i = 0; i < 2 * LT_SPIN_PROBE; i++) {
+        unsigned before = spin->vain;
+        CHECK_IS(-ETIMEDOUT, leat_recv_until(ch, &item, leat_after(LEAT_US)));
+        assert_int_equal(spin->vain, before + 1);
+    }
+    CHECK_IS(0, leat_scope_close(scope));
+    CHECK_IS(0, leat_stop());
+}
+
 /* ---- all items arrive nevertheless ---- */
 
 struct stream {
@@ -219,6 +237,7 @@ int main(void)
         cmocka_unit_test(has_one_worker),
         cmocka_unit_test(stops_offering_after_a_long_absence),
         cmocka_unit_test(offers_seldom_while_nobody_answers),
+        cmocka_unit_test(counts_a_wait_at_a_buffer_once),
         cmocka_unit_test(moves_all_on_1),
         cmocka_unit_test(moves_all_on_3),
         cmocka_unit_test(moves_items_beside_a_computing_thread_on_1),

@@ -56,9 +56,7 @@ static void take_news(struct lk_far *far, const struct lk_news *news)
         return;
     }
     struct lk_run *run = lk_run_find(far, news->run);
-    if (!run && news->data) {
-        far->ask_all = far->all = true; /* the engine has counted the item */
-    } else if (run) {
+    if (run) {
         run->over = false;
         if (news->data) {
             take_item(far, run, news);

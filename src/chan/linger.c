@@ -94,5 +94,6 @@ int lt_linger_at_end(leat_chan *ch, struct lt_split *split, enum lt_side side, v
 
 void lt_linger(leat_chan *ch, enum lt_side side, struct lt_thread *thread)
 {
-    wait_for_change(ch, side, &thread->spin, NULL);
+    if (thread->spin.most)
+        wait_for_change(ch, side, &thread->spin, NULL);
 }

@@ -7,7 +7,7 @@
 
 #include "chan/chan.h"
 
-/* A thread waits a moment, until the operation may be possible. */
+/* A thread waits a moment, until the operation may be possible; not if there is one processor. */
 void lt_linger(leat_chan *ch, enum lt_side side, struct lt_thread *thread);
 
 /* Does one operation at one end of a split buffer, after a moment if need be. 0; or LT_NOT_NOW if

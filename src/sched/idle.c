@@ -180,13 +180,12 @@ struct role {
 };
 
 /* The role of a worker. The watcher goes on to nap, unless it rests. A single worker has nobody to
- * watch, and sees by itself what it gets. */
+ * watch. The lock orders this after lt_idle_call, or lt_idle_call after the store of `asleep`. */
 static struct role role_of(struct lt_worker *worker, bool rests)
 {
-    if (lt_runtime.worker_count == 1)
-        return (struct role){ 0 };
     lt_lock(&idle.lock);
-    struct role role = { idle.watcher == worker, !idle.unwatched, active() == 0 };
+    bool watches = idle.watcher == worker && lt_runtime.worker_count > 1;
+    struct role role = { watches, !idle.unwatched, active() == 0 };
     worker->naps = role.watches && !rests;
     lt_unlock(&idle.lock);
     return role;
@@ -245,9 +244,9 @@ static bool some_stays_active(void)
     for (unsigned i = 0; i < lt_runtime.worker_count; i++) {
         struct lt_worker *worker = lt_runtime.workers[i];
         uint64_t sleeps = atomic_load_explicit(&worker->tally.sleeps, memory_order_relaxed);
-        any |=
-            !atomic_load_explicit(&worker->asleep, memory_order_relaxed) && sleeps == worker->slept;
-        worker->slept = sleeps;
+        bool asleep = atomic_load_explicit(&worker->asleep, memory_order_relaxed) != 0;
+        any |= !asleep && sleeps == worker->slept;
+        worker->slept = asleep ? UINT64_MAX : sleeps;
     }
     return any;
 }
@@ -422,18 +421,12 @@ static bool sleep_until(struct lt_worker *worker, uint32_t how, int64_t until)
 }
 
 /* Whether it looks at its descriptors before it does anything else. A single worker has nothing
- * else to do: if it slept the last time, it goes to sleep in its epoll at once. */
-static bool looks_first(const struct lt_worker *worker)
+ * else to do: once after each wait for an event it goes to sleep in its epoll at once. */
+static bool looks_first(struct lt_worker *worker)
 {
-    return lt_reactor_has_sources(&worker->reactor) &&
-           (lt_runtime.worker_count > 1 || !worker->reactor.slept);
-}
-
-static void note_time(struct lt_worker *worker, int64_t now, int64_t due)
-{
-    worker->woke = now;
-    if (now >= due)
-        lt_duties_woke_for_timer(worker, now);
+    bool waited = worker->reactor.waited;
+    worker->reactor.waited = false;
+    return lt_reactor_has_sources(&worker->reactor) && (lt_runtime.worker_count > 1 || !waited);
 }
 
 void lt_idle(struct lt_worker *worker)
@@ -461,14 +454,16 @@ void lt_idle(struct lt_worker *worker)
          * later, or gives it news, sees that it must wake it. */
         atomic_store_explicit(&worker->asleep, how, memory_order_seq_cst);
         struct role role = role_of(worker, watch.rests);
-        int64_t now = lt_clock_now();
-        note_time(worker, now, due);
+        int64_t now = worker->woke = lt_clock_now();
+        if (now >= due)
+            lt_duties_woke_for_timer(worker, now);
         if (lt_worker_has_news(worker) || worker->ready_head || now >= due ||
             (stole = role.watches && watch_others(worker, &watch, role, now)))
             break;
         int64_t until = role.watches && watch.until < due ? watch.until : due;
         if (sleep_until(worker, how, until)) {
-            note_time(worker, worker->reactor.looked, due);
+            if (worker->reactor.looked >= due)
+                lt_duties_woke_for_timer(worker, worker->reactor.looked);
             break;
         }
     }

@@ -36,10 +36,10 @@ struct lt_reactor {
     bool has_bell;     /* never closed: a late waker may still write to it */
     int epoll, bell;
     _Atomic uint32_t sources; /* registered with it */
-    /* Only the worker uses these two: when it looked last, and whether it slept until then: a look
-     * before the sleep would have found nothing. */
+    /* Only the worker uses these two: when it looked last, and whether it waited in its epoll until
+     * then, for one event. A look before that wait would have found nothing. */
     int64_t looked;
-    bool slept;
+    bool waited;
     struct lt_uring ring; /* beside the epoll, if leat uses rings */
 };
 
@@ -72,8 +72,8 @@ int lt_reactor_move(struct lt_source *source, enum lt_source_kind kind, int fd);
  * whether there were any. */
 bool lt_reactor_look(struct lt_worker *worker);
 
-/* The worker, which has just set `woke`: waits until an event, the bell or a time, and then does
- * the same. */
+/* The worker, which has just set `woke`: waits until an event, the bell or a time, sets `woke`
+ * again, and then does the same. */
 void lt_reactor_sleep(struct lt_worker *worker, int64_t until);
 
 /* The current worker's ring, which this opens; NULL if leat uses none. Called outside. */

@@ -63,5 +63,5 @@ static inline bool lt_spin_paid(const struct lt_spin *spin)
     return spin->most && spin->looks == spin->most;
 }
 
-/* Called after the looks, if there were any. */
+/* Called once a wait, after its looks, even if lt_spin_looks told to make none. */
 void lt_spin_learn(struct lt_spin *spin, bool answered);

@@ -159,7 +159,7 @@ struct lt_worker {
     _Atomic uint32_t asleep;  /* not 0: it sleeps, or is about to */
     struct lt_reactor reactor;
     bool naps;      /* it is idle, and wakes by itself within LT_WATCH_LAST_US: see sched/idle.c */
-    uint64_t slept; /* tally.sleeps at the last look of the lookout */
+    uint64_t slept; /* tally.sleeps at the last look of the lookout; UINT64_MAX: it was asleep */
     struct lt_worker
         *next_idle; /* list of sleepers, see sched/idle.h; or of workers kept between runtimes */
 };
