@@ -8,6 +8,7 @@
 #include <leat/task.h>
 
 #include <fcntl.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
@@ -29,7 +30,7 @@ static int bind_socket(int fd, const struct lt_endpoint *end, bool both, int bac
         fchmod(fd, mode); /* its file gets the mode */
     if (bind(fd, at, end->address.size) != 0)
         return -errno;
-    return stream && listen(fd, backlog ? backlog : SOMAXCONN) != 0 ? -errno : 0;
+    return stream && listen(fd, backlog ? backlog : INT_MAX) != 0 ? -errno : 0;
 }
 
 int lt_net_listen(const struct lt_endpoint *end, bool both, int backlog, mode_t mode)
