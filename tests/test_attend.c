@@ -82,6 +82,7 @@ static int refuse(void *arg)
     CHECK_IS(-EINVAL, leat_attend(NULL, 0, LEAT_NEVER));
     CHECK_IS(-EINVAL, leat_attend(process, LEAT_NULL_IN, LEAT_NEVER));
     CHECK_IS(-EINVAL, leat_attend(process, 0, -1));
+    CHECK_IS(-EINVAL, leat_wait(process, NULL, -1));
     errno = 33;
     CHECK_IS(-EAGAIN, leat_attend(process, outputs, LEAT_NOW));
     CHECK_IS(-ETIMEDOUT, leat_attend(process, outputs, leat_after(LEAT_MS)));
@@ -315,6 +316,33 @@ static int close_early(void *arg)
     return 0;
 }
 
+/* The script tells how often it has got SIGTERM: also when its scope closes, it has got it. */
+static int cancel_once(void *arg)
+{
+    (void)arg;
+    char text[8] = { 0 };
+    int ends[2];
+    CHECK_IS(0, pipe(ends));
+    const leat_spawn_options options = { .flags = LEAT_ATTENDED | LEAT_PIPE_OUT,
+                                         .err = ends[1],
+                                         .grace = 3600 * LEAT_S };
+    leat_scope *scope = leat_scope_open(leat_after(300 * LEAT_MS));
+    leat_process *process =
+        spawn(scope,
+              SHELL("n=0; trap 'n=$((n+1)); echo' TERM; echo; exec 3>&2 2>/dev/null;"
+                    " while [ $n = 0 ]; do sleep 0.01; done;"
+                    " for i in 1 2 3 4 5 6 7 8 9; do sleep 0.02; done; echo $n >&3"),
+              &options);
+    close(ends[1]);
+    await_ready(process);
+    CHECK_IS(LEAT_PIPE_OUT, leat_attend(process, LEAT_PIPE_OUT, LEAT_NEVER));
+    CHECK_IS(-ETIMEDOUT, leat_scope_close(scope));
+    CHECK_IS(2, read(ends[0], text, sizeof text));
+    CHECK(strcmp(text, "1\n") == 0);
+    close(ends[0]);
+    return 0;
+}
+
 /* These are only for threads: of a task's process, a warden waits for the end. */
 static int ends_with_its_scope(void *arg)
 {
@@ -324,9 +352,36 @@ static int ends_with_its_scope(void *arg)
     CHECK_IS(0, foreign_join(&foreign));
     foreign_start(&foreign, close_early, NULL);
     CHECK_IS(0, foreign_join(&foreign));
+    foreign_start(&foreign, cancel_once, NULL);
+    CHECK_IS(0, foreign_join(&foreign));
     return 0;
 }
 ON_WORKERS(ends_with_its_scope);
+
+static int leave_a_stubborn_one(void *scope)
+{
+    const leat_spawn_options options = { .flags = LEAT_ATTENDED | LEAT_PIPE_OUT,
+                                         .grace = 20 * LEAT_MS };
+    await_ready(spawn(scope, STUBBORN("TERM"), &options));
+    return 0;
+}
+
+/* The only worker blocks, and with it the timer of the grace. */
+static int close_on_the_worker(void *arg)
+{
+    (void)arg;
+    leat_scope *around = leat_scope_open(LEAT_NEVER), *scope = leat_scope_open(LEAT_NEVER);
+    CHECK_IS(0, leat_go_blocking(scope, leave_a_stubborn_one, scope));
+    CHECK_IS(0, leat_scope_close(scope));
+    CHECK(!has_children());
+    return leat_scope_close(around);
+}
+
+static void kills_in_time_on_one_worker(void **state)
+{
+    (void)state;
+    run_on(1, close_on_the_worker);
+}
 
 /* ---- many ---- */
 
@@ -420,6 +475,7 @@ int main(void)
         TESTS_ON_WORKERS(goes_on_in_many_threads),
         TESTS_ON_WORKERS(attends_no_closed_pipe),
         cmocka_unit_test(sees_pipes_without_descriptors),
+        cmocka_unit_test(kills_in_time_on_one_worker),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -367,6 +367,72 @@ static int has_a_group(void *arg)
 }
 ON_WORKERS(has_a_group);
 
+/* As after clearenv. */
+static int start_without_environment(void *arg)
+{
+    (void)arg;
+    char **before = environ;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    environ = NULL;
+    leat_process *process = spawn(scope, ARGV("true"), NULL);
+    environ = before;
+    CHECK_IS(0, leat_wait(process, NULL, LEAT_NEVER));
+    return leat_scope_close(scope);
+}
+
+static int starts_without_environment(void *arg)
+{
+    (void)arg;
+    on_task_and_thread(start_without_environment);
+    return 0;
+}
+ON_WORKERS(starts_without_environment);
+
+static int nothing(void *arg)
+{
+    (void)arg;
+    return 0;
+}
+
+/* On one worker: beside another task, a yield lets the scheduler look at its descriptors. It puts
+ * the warden behind this task, so the warden knows that the leader has ended, and has not run. */
+static int end_before_the_warden(void *arg)
+{
+    const leat_spawn_options options = { .flags = LEAT_PIPE_IN | LEAT_PIPE_OUT,
+                                         .grace = 3600 * LEAT_S };
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    leat_process *process =
+        spawn(scope,
+              SHELL("(trap 'sleep 0.05; echo late; exit' TERM; exec 2>/dev/null; echo;"
+                    " while :; do sleep 0.01; done) & read line"),
+              &options);
+    leat_io *out = leat_process_out(process);
+    char text[8] = { 0 };
+    (void)arg;
+    CHECK_IS(1, leat_read(out, text, 1));
+    leat_io_close(leat_process_in(process));
+    while (!has_ended(leat_process_id(process))) {
+    }
+    CHECK_IS(0, leat_go(scope, nothing, NULL));
+    leat_yield();
+    int error = leat_process_end(process, SIGTERM);
+    if (error) { /* too late: the child lives on */
+        CHECK_IS(-ESRCH, error);
+        CHECK_IS(0, kill(-leat_process_id(process), SIGTERM));
+    }
+    CHECK_IS(5, leat_read_until(out, text, sizeof text, leat_after(10 * LEAT_S)));
+    CHECK(strcmp(text, "late\n") == 0);
+    CHECK_IS(0, leat_wait(process, NULL, LEAT_NEVER));
+    return leat_scope_close(scope);
+}
+
+static void ends_the_group_of_one_that_has_ended(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 10; i++)
+        run_on(1, end_before_the_warden);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -383,6 +449,8 @@ int main(void)
         TESTS_ON_WORKERS(leaks_no_descriptor),
         TESTS_ON_WORKERS(inherits_no_signals),
         TESTS_ON_WORKERS(has_a_group),
+        TESTS_ON_WORKERS(starts_without_environment),
+        cmocka_unit_test(ends_the_group_of_one_that_has_ended),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -124,6 +124,27 @@ static void let_go(const struct attention *a)
             lt_io_leave(a->used[i]);
 }
 
+/* poll(2) takes no more entries than RLIMIT_NOFILE, also if their descriptor is -1. So it gets only
+ * those in use. For a party that is no attendant `thread` is NULL: it does not wait. */
+static void poll_used(struct attention *a, int64_t until)
+{
+    struct pollfd used[ALL];
+    unsigned from[ALL], n = 0;
+    for (unsigned i = 0; i < ALL; i++) {
+        a->fds[i].revents = 0;
+        if (a->fds[i].fd >= 0) {
+            from[n] = i;
+            used[n++] = a->fds[i];
+        }
+    }
+    if (a->thread)
+        lt_thread_poll(a->thread, used, n, a->fds[BELL].fd, until);
+    else
+        poll(used, n, 0);
+    while (n-- > 0)
+        a->fds[from[n]].revents = used[n].revents;
+}
+
 static int found(const struct attention *a)
 {
     int pipes = a->closed;
@@ -137,11 +158,8 @@ static int found(const struct attention *a)
 /* Checks the scope: in a cancelled one the process ends. */
 static void look_around(struct attention *a)
 {
-    leat_process *process = a->process;
-    if (!process->cancelled && lt_wait_allowed(&a->thread->party) != 0) {
-        process->cancelled = true;
-        leat_process_end(process, SIGTERM);
-    }
+    if (!a->process->cancelled && lt_wait_allowed(&a->thread->party) != 0)
+        lt_process_cancel(a->process);
 }
 
 /* Waits until the process has ended, or one of the pipes is ready. */
@@ -156,8 +174,12 @@ static int attend(struct attention *a, int64_t deadline)
         look_around(a);
         if ((!a->bell || ended) && lt_clock_now() + LT_PROCESS_LOOK < next)
             next = lt_clock_now() + LT_PROCESS_LOOK;
+        int64_t spared_until = lt_process_spared_until(a->process);
+        next = spared_until < next ? spared_until : next;
         next = a->closed ? LEAT_NOW : deadline < next ? deadline : next;
-        lt_thread_poll(a->thread, a->fds, ALL, a->fds[BELL].fd, next);
+        poll_used(a, next);
+        if (spared_until != LEAT_NEVER && lt_clock_now() >= spared_until)
+            lt_process_kill_in_time(a->process);
         if (a->fds[PIDFD].revents || ended) {
             if (lt_process_finish(a->process))
                 return 0;
@@ -209,7 +231,7 @@ static int poll_pipes(leat_process *process, unsigned pipes)
     int saved = errno, cancel = lt_cancel_put_off();
     choose(&a, pipes);
     a.fds[PIDFD].fd = -1;
-    poll(a.fds, ALL, 0);
+    poll_used(&a, LEAT_NOW);
     let_go(&a);
     lt_cancel_restore(cancel);
     errno = saved;

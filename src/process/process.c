@@ -38,7 +38,7 @@ static void free_owned(struct lt_owned *owned)
     leat_process *process = LT_CONTAINER(owned, leat_process, owned);
     /* Its attendant has not come back, and no call of it is running. */
     if (process->attendant && !process->taken) {
-        leat_process_end(process, SIGTERM);
+        lt_process_cancel(process);
         lt_process_attend_here(process, 0, LEAT_NEVER);
     }
     lt_process_unref(process);
@@ -216,6 +216,8 @@ static void attend(leat_process *process)
 {
     int why = await_end(process, process->orders, LEAT_NEVER);
     leat_shield();
+    if (!why && leat_chan_closed(process->orders))
+        why = -EINTR; /* it has ended, but had to end with its group before this */
     if (why == -ECANCELED)
         ask_to_end(process, SIGTERM);
     if (why)
@@ -248,12 +250,17 @@ bool lt_process_is_mine(const leat_process *process)
            process->attendant == LT_CONTAINER(self, const struct lt_thread, party);
 }
 
-static bool is_spared(leat_process *process)
+int64_t lt_process_spared_until(leat_process *process)
 {
     lt_lock(&process->lock);
-    bool spared = process->spared;
+    int64_t until = process->spared ? process->spared_until : LEAT_NEVER;
     lt_unlock(&process->lock);
-    return spared;
+    return until;
+}
+
+static bool is_spared(leat_process *process)
+{
+    return lt_process_spared_until(process) != LEAT_NEVER;
 }
 
 /* Called when the grace is over. The attendant waits for the end of this call, and may then free
@@ -265,6 +272,12 @@ static void kill_all(struct lt_shared_timer *killer)
     lt_lock(&process->lock);
     process->spared = false;
     lt_unlock(&process->lock);
+}
+
+void lt_process_kill_in_time(leat_process *process)
+{
+    if (lt_shared_timer_stop(&process->killer))
+        kill_all(&process->killer);
 }
 
 static void disarm(leat_process *process)
@@ -290,6 +303,13 @@ bool lt_process_finish(leat_process *process)
     return true;
 }
 
+void lt_process_cancel(leat_process *process)
+{
+    if (!process->cancelled)
+        leat_process_end(process, SIGTERM);
+    process->cancelled = true;
+}
+
 /* The attendant and the timer do the rest. The process's scope is open, and holds the runtime. */
 static void order_end(leat_process *process)
 {
@@ -297,8 +317,9 @@ static void order_end(leat_process *process)
     lt_lock(&process->lock);
     if (!process->ending && !process->taken) {
         process->ending = process->spared = true;
+        process->spared_until = leat_after(process->grace);
         process->killer.fire = kill_all;
-        timers = lt_shared_timer_set(&process->killer, leat_after(process->grace));
+        timers = lt_shared_timer_set(&process->killer, process->spared_until);
     }
     lt_unlock(&process->lock);
     lt_shared_timers_notify(timers);
@@ -308,7 +329,7 @@ static void order_end(leat_process *process)
 
 int leat_wait(leat_process *process, leat_exit *how, int64_t deadline)
 {
-    if (!process)
+    if (!process || deadline < 0)
         return -EINVAL;
     bool mine = lt_process_is_mine(process);
     int error = mine ? lt_process_attend_here(process, 0, deadline)
@@ -330,10 +351,14 @@ int leat_process_end(leat_process *process, int signal)
     if (error)
         return error;
     /* The warden gets its order before the process can end by the signal. */
-    if (process->attendant)
+    if (process->attendant) {
         order_end(process);
-    else
+    } else {
+        lt_lock(&process->lock);
+        process->ending = true;
+        lt_unlock(&process->lock);
         leat_close(process->orders);
+    }
     return ask_to_end(process, signal);
 }
 

@@ -7,8 +7,9 @@
  * process must end.
  *
  * With LEAT_ATTENDED a thread is the warden of its process, while it is in leat_attend or leat_wait
- * (attend.c). When the process must end, a timer sends SIGKILL, whatever the thread does. If the
- * thread does not come back, the scope ends the process when it closes.
+ * (attend.c). When the process must end, a timer sends SIGKILL, whatever the thread does; while the
+ * thread attends, the thread does if the timer is late. If the thread does not come back, the scope
+ * ends the process when it closes: on a worker, whose timers then stand still.
  *
  * A process that must end takes its group with it: its status is taken when no other process of the
  * group is left (group.c), or when the grace is over and the rest has got SIGKILL.
@@ -33,9 +34,10 @@ struct leat_process {
     struct lt_lock lock;
     bool taken;     /* the status has been taken; under the lock */
     bool has_group; /* it has its own group */
-    bool ending;    /* it must end, and the rest of its group; under the lock, with an attendant */
-    bool spared;    /* while it is ending: the grace is not over; under the lock */
-    bool cancelled; /* the attendant has seen that the process's scope is cancelled */
+    bool ending;    /* it must end, and the rest of its group; under the lock */
+    bool spared; /* with an attendant, while it is ending: the grace is not over; under the lock */
+    bool
+        cancelled; /* with an attendant: it has got SIGTERM, since its scope is cancelled or closes */
     pid_t pid;
     leat_io *pidfd;
     leat_io *pipes[3];
@@ -43,7 +45,7 @@ struct leat_process {
     struct lt_thread *attendant;   /* or NULL; only compared */
     int kept[3];                   /* with an attendant: the write ends; -1: none */
     struct lt_shared_timer killer; /* set while it is spared */
-    int64_t grace;
+    int64_t grace, spared_until;
     int error; /* 0, or -ECHILD if there was no status; this and `exit` do not change once raised */
     leat_exit exit;
     struct lt_owned owned;
@@ -73,6 +75,14 @@ bool lt_process_is_mine(const leat_process *process);
 
 /* leat_attend, for the attendant. */
 int lt_process_attend_here(leat_process *process, unsigned pipes, int64_t deadline);
+
+/* The process's scope is cancelled or closes: the process must end, by one SIGTERM. */
+void lt_process_cancel(leat_process *process);
+
+/* When the grace is over; LEAT_NEVER if it is, or if there is none. At that time or later: sends
+ * SIGKILL, unless the timer does. */
+int64_t lt_process_spared_until(leat_process *process);
+void lt_process_kill_in_time(leat_process *process);
 
 /* Closes the bells. Called when the runtime ends: no scope is open. */
 void lt_process_close_bells(void);

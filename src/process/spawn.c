@@ -137,8 +137,9 @@ static int spawn(struct spawning *spawning, leat_scope *scope, const leat_spawn_
 {
     struct lt_program *plan = &spawning->program;
     leat_process *process = spawning->process;
-    plan->environment =
-        options->environment ? options->environment : (const char *const *)(uintptr_t)environ;
+    static const char *const none[] = { NULL };
+    const char *const *own = (const char *const *)(uintptr_t)environ; /* NULL after clearenv */
+    plan->environment = options->environment ? options->environment : own ? own : none;
     plan->folder = options->folder;
     plan->err_to_out = options->flags & LEAT_ERR_TO_OUT;
     plan->group = process->has_group = !(options->flags & LEAT_NO_GROUP);
