@@ -363,6 +363,11 @@ class Case:
         with open(self.go, "w", encoding="utf-8"):
             pass
 
+    def wait_for_listener(self):
+        """A far end asks for items before it listens, and again when it does."""
+        wait_for("the far end listens", lambda: self.engine.ask(
+            "PUBSUB", "NUMSUB", self.run.stage)[1] == 1)
+
     def wait_for_starts(self, count, index=None):
         wait_for(f"{count} starts", lambda: len(starts(self.log, index)) >= count)
 

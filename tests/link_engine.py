@@ -285,6 +285,7 @@ def overtaken(case):
     near = case.near()
     far = case.bench.far(proxy.url, case.stage, case.log, lease=HOUR, places=2)
     wait_for("it waits", waits_by)
+    case.wait_for_listener()
     proxy.swallow(call(19), then_hold=call(18))  # a renewal that lists one item
     near.feed(0)
     wait_for("it comes back", proxy.held.is_set)
@@ -316,8 +317,9 @@ def on_their_way(case):
         return int(re.search(r"cmdstat_evalsha:calls=(\d+)", stats)[1])
 
     wait_for("it waits", lambda: case.run.count("waiting") == 1)
+    case.wait_for_listener()
     proxy.delay_message()
-    case.engine.ask("PUBLISH", f"leat:{{{case.stage}}}", "run")
+    case.engine.ask("PUBLISH", case.run.stage, "run")
     wait_for("it is woken", proxy.delayed.is_set)
     woken = proxy.passes
     proxy.delay_message()

@@ -296,8 +296,7 @@ def spoiled(case):
     near, far = whole(case, url, 2000, ca=engine.authority.ca, gate=case.go)
     more_gate(case, 1000)
     wait_for("outputs", lambda: len(case.got()) >= 900)
-    wait_for("the far end listens", lambda: engine.ask(
-        "PUBSUB", "NUMSUB", case.run.stage)[1] == 1)
+    case.wait_for_listener()
     proxy.spoil()
     wait_for("a wrong byte", lambda: not proxy.to_spoil)
     more_gate(case, 1000)
