@@ -36,8 +36,7 @@ struct leat_process {
     bool has_group; /* it has its own group */
     bool ending;    /* it must end, and the rest of its group; under the lock */
     bool spared; /* with an attendant, while it is ending: the grace is not over; under the lock */
-    bool
-        cancelled; /* with an attendant: it has got SIGTERM, since its scope is cancelled or closes */
+    bool cancelled; /* the attendant has sent SIGTERM, since the scope is cancelled or closes */
     pid_t pid;
     leat_io *pidfd;
     leat_io *pipes[3];
