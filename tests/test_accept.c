@@ -105,7 +105,7 @@ ON_WORKERS(reports_a_shortage);
 
 /* ---- leat_serve ---- */
 
-enum { GUESTS = 200 };
+enum { GUESTS = 400, FEW = 20 };
 
 struct server {
     leat_io *listener;
@@ -261,10 +261,10 @@ ON_WORKERS(rests_while_there_is_a_lack);
 
 /* ---- where connections live ---- */
 
-static unsigned most_on_one(leat_io **guests)
+static unsigned most_on_one(leat_io **guests, int n)
 {
     unsigned on[4] = { 0 }, most = 0;
-    for (int i = 0; i < GUESTS; i++)
+    for (int i = 0; i < n; i++)
         on[ask(guests[i])]++;
     for (unsigned i = 0; i < leat_workers(); i++)
         most = on[i] > most ? on[i] : most;
@@ -272,23 +272,23 @@ static unsigned most_on_one(leat_io **guests)
 }
 
 /* Before the server has accepted any. */
-static void call_at_once(const struct server *server, leat_io **guests)
+static void call_at_once(const struct server *server, leat_io **guests, int n)
 {
     struct sockaddr_in at;
     socklen_t size = sizeof at;
     int fds[GUESTS];
     CHECK_IS(0, getsockname(leat_io_fd(server->listener), (struct sockaddr *)&at, &size));
-    for (int i = 0; i < GUESTS; i++) {
+    for (int i = 0; i < n; i++) {
         fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
         CHECK_IS(0, connect(fds[i], (struct sockaddr *)&at, size));
     }
-    for (int i = 0; i < GUESTS; i++)
+    for (int i = 0; i < n; i++)
         CHECK_IS(0, leat_io_adopt(NULL, fds[i], &guests[i]));
 }
 
-static void call_in_turn(const struct server *server, leat_io **guests, bool calm)
+static void call_in_turn(const struct server *server, leat_io **guests, int n, bool calm)
 {
-    for (int i = 0; i < GUESTS; i++) {
+    for (int i = 0; i < n; i++) {
         guests[i] = call(server->text);
         if (calm)
             CHECK_IS(0, leat_sleep(LEAT_MS));
@@ -298,21 +298,21 @@ static void call_in_turn(const struct server *server, leat_io **guests, bool cal
 enum call_kind { CALMLY, QUICKLY, AT_ONCE, CALL_KINDS };
 
 /* How many connections the worker with the most has. */
-static unsigned spread_once(enum call_kind kind)
+static unsigned spread_once(enum call_kind kind, int n)
 {
     struct server server;
     leat_io *guests[GUESTS];
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
     open_server(&server, scope);
     if (kind == AT_ONCE)
-        call_at_once(&server, guests);
+        call_at_once(&server, guests, n);
     else
-        call_in_turn(&server, guests, kind == CALMLY);
-    unsigned most = most_on_one(guests), again = most_on_one(guests);
-    for (int i = 0; i < GUESTS; i++)
+        call_in_turn(&server, guests, n, kind == CALMLY);
+    unsigned most = most_on_one(guests, n), again = most_on_one(guests, n);
+    for (int i = 0; i < n; i++)
         CHECK_IS(0, leat_io_unref(guests[i]));
     close_server(&server, scope);
-    CHECK_IS(GUESTS, atomic_load(&server.served));
+    CHECK_IS(n, atomic_load(&server.served));
     return most > again ? most : again;
 }
 
@@ -327,11 +327,25 @@ static void spreads_connections(void **state)
     for (enum call_kind kind = 0; kind < CALL_KINDS; kind++) {
         unsigned most = GUESTS;
         for (int i = 0; i < ROUNDS && most > GUESTS * 6 / 10; i++) {
-            most = spread_once(kind);
+            most = spread_once(kind, GUESTS);
             snprintf(check_note, sizeof check_note, "kind %d: %u of %d", kind, most, GUESTS);
         }
         CHECK(most <= GUESTS * 6 / 10);
     }
+    CHECK_IS(0, leat_stop());
+}
+
+/* Few connections keep to the server's worker. While that is busy, the other one steals them: one
+ * success in ROUNDS is enough. */
+static void keeps_a_few_together(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 50 };
+    CHECK_IS(0, leat_start(&(leat_options){ .workers = 2 }));
+    unsigned most = 0;
+    for (int i = 0; i < ROUNDS && most < FEW; i++)
+        most = spread_once(CALMLY, FEW);
+    CHECK_IS(FEW, most);
     CHECK_IS(0, leat_stop());
 }
 
@@ -344,6 +358,7 @@ int main(void)
         TESTS_ON_WORKERS(rests_while_there_is_a_lack),
         TESTS_ON_WORKERS(rests_while_nothing_can_be_watched),
         cmocka_unit_test(spreads_connections),
+        cmocka_unit_test(keeps_a_few_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

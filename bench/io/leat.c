@@ -85,7 +85,7 @@ static void answer(leat_op *op, int status)
 
 static void start_task(leat_scope *scope, leat_io *io)
 {
-    leat_go_spread(scope, serve_as_task, io);
+    leat_go(scope, serve_as_task, io);
 }
 
 static void start_block(leat_scope *scope, leat_io *io)

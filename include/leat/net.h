@@ -136,10 +136,10 @@ typedef struct leat_serve_options {
     void (*error)(void *arg, int error);
 } leat_serve_options;
 
-/* Accepts connections from `listener` and runs fn(connection, arg) for each, in a task of its own
- * on the worker that has the fewest tasks. When the system lacks descriptors, memory or watches,
- * accepting pauses, for 5 ms at first and twice as long each time up to 1 s; connections that come
- * meanwhile wait.
+/* Accepts connections from `listener` and runs fn(connection, arg) for each, in a task of its own.
+ * The task begins on the worker that accepted, or on a worker that has clearly fewer tasks. When
+ * the system lacks descriptors, memory or watches, accepting pauses, for 5 ms at first and twice as
+ * long each time up to 1 s; connections that come meanwhile wait.
  *
  * The server stops when the listener is closed (leat_io_close), when the caller's scope is
  * cancelled, or when accepting fails for good. It then accepts no more and waits for the

@@ -81,8 +81,8 @@
 /*     int leat_go_spread(leat_scope *scope, leat_fn *fn, void *arg);
  *
  * As leat_go, but the task begins on the worker that has the fewest tasks. For a few tasks that
- * live long or compute long, such as a server's connections. For short tasks use leat_go: to wake a
- * sleeping worker takes some microseconds.
+ * compute long. For short tasks, and for tasks that mostly wait, use leat_go: to wake a sleeping
+ * worker takes some microseconds, and workers with too much to do share it anyway.
  * Returns what leat_go does. */
 #define leat_go_spread(scope, fn, ...) \
     leat_go_spread_named(scope, fn, __VA_ARGS__, LEAT_HERE(fn), 0)

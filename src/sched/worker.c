@@ -161,9 +161,8 @@ void lt_launch(struct lt_party *party)
     lt_worker_notify(worker);
 }
 
-/* About how many tasks a worker has: those at home here, those in its local queue, and those sent
- * to it. */
-static uint64_t load(struct lt_worker *worker)
+/* Counts tasks at home here, tasks in its local queue, and tasks sent to it. */
+uint64_t lt_worker_load(struct lt_worker *worker)
 {
     /* All relaxed: an approximate number will do. */
     return atomic_load_explicit(&worker->tally.live, memory_order_relaxed) +
@@ -184,10 +183,10 @@ static bool has_credit(struct lt_worker *worker)
 void lt_launch_spread(struct lt_party *party)
 {
     struct lt_worker *here = lt_current_worker(), *best = here ? here : lt_any_worker();
-    uint64_t least = load(best);
+    uint64_t least = lt_worker_load(best);
     for (unsigned i = 0; i < lt_runtime.worker_count; i++) {
         struct lt_worker *worker = lt_runtime.workers[i];
-        uint64_t n = load(worker);
+        uint64_t n = lt_worker_load(worker);
         if (n < least) {
             least = n;
             best = worker;

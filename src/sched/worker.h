@@ -316,6 +316,9 @@ void lt_worker_lend(struct lt_worker *worker);
 /* The scheduler, after it has run something: unmaps a stack that a task has left for good. */
 void lt_worker_tidy(struct lt_worker *worker);
 
+/* About how many tasks a worker has. */
+uint64_t lt_worker_load(struct lt_worker *worker);
+
 /* Queues a new task or block, from any thread. lt_launch_spread gives it to the worker with the
  * fewest tasks, and wakes that worker. */
 void lt_launch(struct lt_party *party);
