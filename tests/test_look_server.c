@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -488,13 +489,38 @@ static void test_passed(void **state)
     CHECK_IS(0, leat_main_with(counts, NULL, &(leat_options){ .workers = 2 }));
 }
 
+/* poll(2) refuses more entries than a process may have descriptors. (If the test has inherited many,
+ * it shows nothing.) */
+static int with_few_descriptors(void *unused)
+{
+    (void)unused;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    CHECK_IS(0, leat_look(s, address, NULL));
+    struct rlimit before, few;
+    int next = dup(STDIN_FILENO);
+    CHECK(next >= 0);
+    close(next);
+    CHECK_IS(0, getrlimit(RLIMIT_NOFILE, &before));
+    few = (struct rlimit){ (rlim_t)next + 2, before.rlim_max };
+    CHECK_IS(0, setrlimit(RLIMIT_NOFILE, &few));
+    CHECK_IS(200, ask("/"));
+    CHECK_IS(0, setrlimit(RLIMIT_NOFILE, &before));
+    return leat_scope_close(s);
+}
+
+static void test_few_descriptors(void **state)
+{
+    (void)state;
+    CHECK_IS(0, leat_main(with_few_descriptors, NULL));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_addresses), cmocka_unit_test(test_seeded_world),
         cmocka_unit_test(test_requests),  cmocka_unit_test(test_hostile),
         cmocka_unit_test(test_gone),      cmocka_unit_test(test_stuck),
-        cmocka_unit_test(test_passed),
+        cmocka_unit_test(test_passed),    cmocka_unit_test(test_few_descriptors),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -147,6 +147,7 @@ enum state { ASKS, RECORDS, READS };
 struct client {
     int fd; /* -1: there is none */
     enum state state;
+    short events; /* of the last wait */
     bool stranger;
     int64_t until; /* the client is given up then; while RECORDS the trace is complete */
     size_t asked, sent;
@@ -234,8 +235,9 @@ static void read_more(struct lt_server *server, struct client *c)
 
 /* While a trace is recorded, only the client's end matters. Over TCP that is the end of what it
  * sends. */
-static void attend(struct lt_server *server, struct client *c, short events)
+static void attend(struct lt_server *server, struct client *c)
 {
+    short events = c->events;
     if (c->state == ASKS && events)
         read_more(server, c);
     else if (c->state == READS && events)
@@ -254,21 +256,17 @@ static void attend(struct lt_server *server, struct client *c, short events)
 
 /* ---- the thread ---- */
 
-enum { STOP, LISTENER, FIRST_CLIENT, DESCRIPTORS = FIRST_CLIENT + CLIENTS };
-
 /* The place for the next client: a free one; or that of the client that has done nothing for the
  * longest time, so that some idle clients cannot shut out all others. NULL: all are busy. *from:
  * when the next client may have it. */
-static struct client *next_place(struct lt_server *server, const struct pollfd *fds, int64_t *from)
+static struct client *next_place(struct lt_server *server, int64_t *from)
 {
     struct client *idle = NULL;
     *from = server->listens;
-    for (size_t i = 0; i < CLIENTS; i++) {
-        struct client *c = &server->clients[i];
+    for (struct client *c = server->clients; c < server->clients + CLIENTS; c++) {
         if (c->fd < 0)
             return c;
-        if (c->state != RECORDS && !fds[FIRST_CLIENT + i].revents &&
-            (!idle || c->until < idle->until))
+        if (c->state != RECORDS && !c->events && (!idle || c->until < idle->until))
             idle = c;
     }
     if (idle && *from < idle->until - patience + least_patience)
@@ -276,10 +274,10 @@ static struct client *next_place(struct lt_server *server, const struct pollfd *
     return idle;
 }
 
-static void take_client(struct lt_server *server, const struct pollfd *fds)
+static void take_client(struct lt_server *server)
 {
     int64_t from, now = lt_clock_now();
-    struct client *c = next_place(server, fds, &from);
+    struct client *c = next_place(server, &from);
     bool stranger = false;
     if (!c || from > now)
         return;
@@ -289,6 +287,7 @@ static void take_client(struct lt_server *server, const struct pollfd *fds)
             leave(c);
         c->fd = fd;
         c->state = ASKS;
+        c->events = 0;
         c->stranger = stranger;
         c->until = now + patience;
         c->asked = c->sent = 0;
@@ -297,44 +296,65 @@ static void take_client(struct lt_server *server, const struct pollfd *fds)
     }
 }
 
-/* Waits for the first event, or for the earliest time. */
-static void wait_for_events(struct lt_server *server, struct pollfd *fds)
+enum { STOP, LISTENER, FIRST_CLIENT, DESCRIPTORS = FIRST_CLIENT + CLIENTS };
+
+/* What a wait waits for. poll(2) takes no more entries than RLIMIT_NOFILE, also if their descriptor
+ * is -1; so `fds` has only those in use. */
+struct wait {
+    struct pollfd fds[DESCRIPTORS];
+    struct client *clients[DESCRIPTORS];
+    nfds_t n;
+    int64_t until;
+};
+
+static void prepare(struct lt_server *server, struct wait *wait, int64_t now)
 {
     static const short events[] = { POLLIN, POLLRDHUP, POLLOUT };
-    int64_t from, now = lt_clock_now(), first = LEAT_NEVER;
-    for (size_t i = 0; i < DESCRIPTORS; i++)
-        fds[i].revents = 0;
-    bool place = next_place(server, fds, &from), listens = place && from <= now;
-    if (place && !listens)
-        first = from;
-    fds[STOP] = (struct pollfd){ .fd = server->stop, .events = POLLIN };
-    fds[LISTENER] = (struct pollfd){ .fd = listens ? server->place.fd : -1, .events = POLLIN };
-    for (size_t i = 0; i < CLIENTS; i++) {
-        const struct client *c = &server->clients[i];
-        fds[FIRST_CLIENT + i] = (struct pollfd){ .fd = c->fd, .events = events[c->state] };
-        if (c->fd >= 0 && c->until < first)
-            first = c->until;
+    for (size_t i = 0; i < CLIENTS; i++)
+        server->clients[i].events = 0;
+    int64_t from;
+    bool place = next_place(server, &from), listens = place && from <= now;
+    wait->until = place && !listens ? from : LEAT_NEVER;
+    wait->fds[STOP] = (struct pollfd){ .fd = server->stop, .events = POLLIN };
+    wait->fds[LISTENER] = (struct pollfd){ .fd = listens ? server->place.fd : -1, POLLIN, 0 };
+    wait->n = FIRST_CLIENT;
+    for (struct client *c = server->clients; c < server->clients + CLIENTS; c++) {
+        if (c->fd < 0)
+            continue;
+        wait->clients[wait->n] = c;
+        wait->fds[wait->n++] = (struct pollfd){ .fd = c->fd, .events = events[c->state] };
+        if (c->until < wait->until)
+            wait->until = c->until;
     }
-    int64_t left = first == LEAT_NEVER ? 0 : first > now ? first - now : 0;
+}
+
+/* Waits for the first event, or for the earliest time. Returns the events of the listener, or -1
+ * when the thread must end. */
+static int wait_for_events(struct lt_server *server)
+{
+    struct wait wait;
+    int64_t now = lt_clock_now();
+    prepare(server, &wait, now);
+    bool bounded = wait.until != LEAT_NEVER;
+    int64_t left = bounded && wait.until > now ? wait.until - now : 0;
     struct timespec most = { (time_t)(left / LEAT_S), (long)(left % LEAT_S) };
-    if (ppoll(fds, DESCRIPTORS, first == LEAT_NEVER ? NULL : &most, NULL) < 0)
-        for (size_t i = 0; i < DESCRIPTORS; i++)
-            fds[i].revents = 0;
+    if (ppoll(wait.fds, wait.n, bounded ? &most : NULL, NULL) < 0)
+        return 0;
+    while (wait.n-- > FIRST_CLIENT)
+        wait.clients[wait.n]->events = wait.fds[wait.n].revents;
+    return wait.fds[STOP].revents ? -1 : wait.fds[LISTENER].revents;
 }
 
 static void *serve(void *argument)
 {
     struct lt_server *server = argument;
-    struct pollfd fds[DESCRIPTORS];
-    for (;;) {
-        wait_for_events(server, fds);
-        if (fds[STOP].revents)
-            break;
-        if (fds[LISTENER].revents)
-            take_client(server, fds);
+    int calls;
+    while ((calls = wait_for_events(server)) >= 0) {
+        if (calls)
+            take_client(server);
         for (size_t i = 0; i < CLIENTS; i++)
             if (server->clients[i].fd >= 0)
-                attend(server, &server->clients[i], fds[FIRST_CLIENT + i].revents);
+                attend(server, &server->clients[i]);
     }
     for (size_t i = 0; i < CLIENTS; i++)
         if (server->clients[i].fd >= 0)
