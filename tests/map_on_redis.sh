@@ -29,7 +29,8 @@ map --on="$queue" -o 'files/{}' seq ::: 10 20000
 is 'files' '10 20000' "$(wc -l <files/10) $(wc -l <files/20000)"
 gives 'a folder' 0 /usr --on="$queue" --dir=/usr pwd ::: ''
 gives 'variables' 0 '1 1' --on="$queue" -s 'echo $LEAT_SEQ $LEAT_TRY' ::: a
-gives 'no password for jobs' 0 none --on="$queue" -s 'echo ${LEAT_LINK_PASSWORD-none}' ::: x
+gives 'no password for jobs' 0 'none 0' --on="$queue" \
+    -s 'echo ${LEAT_LINK_PASSWORD-none} $(grep -czE "PASSWORD=[^[:cntrl:]]" /proc/$PPID/environ)' ::: x
 odd=$(printf '%b' "$(for i in $(seq 255); do printf '\\x%02x' "$i"; done)")
 printf '%s\0' "$odd" | map -0 --on="$queue" -s 'printf %s "$1"' >"$out/got"
 printf '%s' "$odd" >"$out/wanted"
@@ -82,9 +83,9 @@ says 'no password' 2 'NOAUTH' --on="$queue" echo ::: 1
 LEAT_LINK_PASSWORD=secret gives 'a password' 0 1 --on="$queue" echo ::: 1
 # which no job gets, wherever it runs: each waits until all three have begun
 LEAT_LINK_PASSWORD=secret LEAT_LINK_USER=default gives 'no password for jobs anywhere' 0 \
-    $'none default\nnone default\nnone default' --on=":*1,a*1,$queue*1" -s 'mkdir -p began
+    $'none default 0\nnone default 0\nnone default 0' --on=":*1,a*1,$queue*1" -s 'mkdir -p began
     : >began/$1; until [ "$(ls began | wc -l)" -ge 3 ]; do sleep 0.02; done
-    echo ${LEAT_LINK_PASSWORD-none} $LEAT_LINK_USER' ::: 1 2 3
+    echo ${LEAT_LINK_PASSWORD-none} $LEAT_LINK_USER $(grep -c secret /proc/$PPID/environ)' ::: 1 2 3
 # and which a job keeps in a run that has no use for it
 LEAT_LINK_PASSWORD=secret gives 'a password of the jobs' 0 secret \
     -s 'echo ${LEAT_LINK_PASSWORD-none}' ::: 1

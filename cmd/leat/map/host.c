@@ -262,7 +262,7 @@ bool hosts_take_password(struct run *run)
     if (!password)
         return true;
     run->password = strdup(password);
-    unsetenv("LEAT_LINK_PASSWORD");
+    queue_hide_password();
     return run->password;
 }
 

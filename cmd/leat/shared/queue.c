@@ -63,3 +63,11 @@ const char *queue_error(const struct queue *q, int error)
     bool has_host = strncmp(q->engine, UNIX, strlen(UNIX)) != 0;
     return error == -ENOENT && has_host ? "this host is not known" : strerror(-error);
 }
+
+void queue_hide_password(void)
+{
+    char *password = getenv("LEAT_LINK_PASSWORD");
+    if (password)
+        explicit_bzero(password, strlen(password));
+    unsetenv("LEAT_LINK_PASSWORD");
+}

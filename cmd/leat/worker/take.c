@@ -72,7 +72,7 @@ static int work(void *arg)
                                &(leat_link_spec){ .lease = taker->lease, .tell = print_message },
                                &link);
     /* The link has the password, and no job may get it. */
-    unsetenv("LEAT_LINK_PASSWORD");
+    queue_hide_password();
     if (!error)
         error = serve(taker, link);
     if (scope)
