@@ -75,6 +75,22 @@ for grace in 0 1h; do
     end_worker
 done
 
+# a job whose workers hurry has not failed, however many they are
+run --on="$queue" --grace=0.2 -s "$wait_here echo \$1" ::: 1
+for i in $(seq 6); do
+    begin_worker -j1 --lease=1m --grace=1h
+    wait_for pids "$i"
+    until are_gone "$worker"; do
+        kill -TERM "$worker" 2>/dev/null
+        sleep 0.02
+    done
+done
+begin_worker -j1 --lease=1m
+: >go
+finished 'six workers that hurry' 0
+is 'six workers that hurry: output' 1 "$(cat "$out/got")"
+end_worker
+
 # the engine is killed, and all wait for it
 begin_worker -j4
 run --on="$queue*4" -s "$wait_here echo \$1" ::: $(seq 8)

@@ -214,7 +214,8 @@ typedef struct leat_far_item {
 
 /* Works on an item, and appends its result to `result`. Runs in a scope of its own, which is
  * cancelled when another far end has been given the item, or the grace has passed. Returns 0; or a
- * negative errno value, and then the item is tried again or fails. */
+ * negative errno value, and then the item is tried again or fails. After the scope of the far end
+ * was cancelled, -ECANCELED gives the item back, which does not count as a try. */
 typedef int leat_far_fn(void *arg, const leat_far_item *item, leat_bytes *result);
 
 /* Describes a far end. A field that is 0 has its default; stage, n and run must be set. */
