@@ -286,11 +286,13 @@ static unsigned some_indexes(struct pair *pair, int64_t indexes[3])
     return n;
 }
 
-/* Only while the run is open can there be owners. */
+/* Only while the run is open can there be owners. A far end may have two results of an item. */
 static void call_done(struct pair *pair)
 {
     int64_t indexes[3];
     unsigned n = some_indexes(pair, indexes);
+    if (n > 1 && below(&pair->chance, 4) == 0)
+        indexes[n - 1] = indexes[0];
     if (!n || !pair->run->open)
         return;
     begin(pair, LK_DONE, 4 + 3 * n);
