@@ -151,6 +151,29 @@ def away_deaf(case):
     near.kill()
 
 
+def away_idle(case):
+    """An engine is there while both ends wait for work: a lost connection does not change that."""
+    near = case.near(away=500)
+    wait_for("it has opened", near.process.stdout.peek)
+    far = case.far(away=500)
+    wait_for("the run is open", case.run.is_open)
+    case.wait_for_listener()
+    strange = case.bench.far(case.engine.url, "strange", case.log, away=500)
+    wait_for("it listens", lambda: case.engine.ask("PUBSUB", "NUMSUB", "leat:{strange}")[1] == 1)
+    time.sleep(0.6)
+    for kind in "normal", "pubsub":
+        case.engine.ask("CLIENT", "KILL", "TYPE", kind)
+    near.feed(*range(5))
+    near.end_input()
+    same("near end", WHOLE, near.end())
+    same("far end", SERVED, far.term())
+    near = case.bench.near(case.engine.url, "strange", "run", case.bench.file())
+    near.feed(1)
+    near.end_input()
+    same("near end of a new run", WHOLE, near.end())
+    same("far end of a new run", SERVED, strange.term())
+
+
 def away_for_ever(case):
     """While the engine is away both ends wait; then they go on. Cancelling ends the waits."""
     engine = Engine(case.bench)
@@ -372,7 +395,7 @@ def delivered(case):
     return int(case.engine.ask("HGET", case.run.key("run"), "delivered") or 0)
 
 
-CASES = [settings, password, password_echoed, no_database, strangers, away, away_deaf,
+CASES = [settings, password, password_echoed, no_database, strangers, away, away_deaf, away_idle,
          away_for_ever, grace_away, changed, crowded, swallowed, overtaken, on_their_way,
          late]
 

@@ -316,15 +316,17 @@ static void ask_for_last(struct lk_remote *remote, const char *last)
     lk_request_text(request, last);
 }
 
-/* `again`: the connection is new, and an earlier one brought the entry `last`. */
+/* `again`: the connection is new, and an earlier one brought the entry `last`. The first reply of a
+ * new connection comes at once: it shows that the engine is there. */
 static int ask(struct lk_remote *remote, const char *last, bool again, redisReply **reply)
 {
     struct lk_engine *engine = &remote->deliverer;
+    const char *block = engine->away_since ? "1" : "5000";
     char most[16];
     snprintf(most, sizeof most, "%u", remote->entries_most);
     if (again)
         ask_for_last(remote, last);
-    lk_request_texts(&engine->request, "XREAD", "COUNT", most, "BLOCK", "5000", "STREAMS",
+    lk_request_texts(&engine->request, "XREAD", "COUNT", most, "BLOCK", block, "STREAMS",
                      remote->keys.results, last, NULL);
     int error = lk_engine_send(engine);
     if (!error && again)

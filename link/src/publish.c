@@ -312,6 +312,8 @@ int lk_publish(void *arg)
         error = lk_engine_return(p.engine, remote->quit);
     }
     p.answered = leat_now();
+    if (!error)
+        lk_engine_is_there(p.engine);
     error = error ? error : publish_all(&p);
     lk_engine_leave(p.engine);
     if (error == -ESHUTDOWN)

@@ -189,11 +189,14 @@ static int come_back(struct lk_far *far)
     return 0;
 }
 
+/* If there is no run, the question for runs is the only request that shows that the engine is
+ * there. */
 static int go_round(struct lk_far *far)
 {
     int error = 0;
+    bool asks = far->ask_all && !far->stopping;
     count_exchange(far);
-    if (far->ask_all && !far->stopping)
+    if (asks)
         error = lk_runs_ask(far);
     if (!error) {
         far->ask_all = false;
@@ -201,6 +204,8 @@ static int go_round(struct lk_far *far)
     }
     if (!error && far->step_count)
         error = lk_far_exchange(far);
+    else if (!error && asks)
+        lk_engine_is_there(&far->engine);
     count_exchange(far);
     return error;
 }
