@@ -398,9 +398,69 @@ static void both_do_the_same(void **state)
     redisFree(pair.listener);
 }
 
+static int64_t peak_memory(struct pair *pair)
+{
+    static const char name[] = "used_memory_peak:";
+    redisReply *reply = redisCommand(pair->redis, "INFO memory");
+    const char *at = strstr(reply->str, name);
+    CHECK(at);
+    int64_t peak = strtoll(at + strlen(name), NULL, 10);
+    freeReplyObject(reply);
+    return peak;
+}
+
+/* The engine needs no memory for items that a far end has room for, but that it does not take. */
+static void large_items_stay(void **state)
+{
+    enum { ITEMS = 32, SIZE = 1 << 20 };
+    static struct pair pair;
+    char prefix[] = "t:", *item = calloc(1, SIZE);
+    const leat_link link = { .prefix = prefix };
+    (void)state;
+    CHECK(item);
+    pair.redis = engine_ask(&engine);
+    CHECK_IS(0, lk_keys_make(&pair.keys, &link, "s", "r"));
+    load_scripts(&pair);
+    begin(&pair, LK_OPEN, 5);
+    add_names(&pair);
+    for (int i = 0; i < 3; i++)
+        add_number(&pair, i < 2 ? ITEMS : 0);
+    redisReply *reply = call_script(&pair);
+    int64_t epoch = reply->element[0]->integer;
+    for (int i = 0; i < ITEMS; i++) {
+        freeReplyObject(reply);
+        begin(&pair, LK_PUBLISH, 6);
+        add_names(&pair);
+        add_number(&pair, epoch);
+        add_number(&pair, i);
+        add_number(&pair, 0);
+        lk_request_word(&pair.link.request, item, SIZE);
+        reply = call_script(&pair);
+        CHECK_IS(i + 1, reply->integer);
+    }
+    int64_t before = peak_memory(&pair);
+    const int64_t words[] = { ITEMS, LEASE, 0, SIZE, 0, 0 };
+    freeReplyObject(reply);
+    begin(&pair, LK_TAKE, 9);
+    add_names(&pair);
+    add_text(&pair, far_ends[0]);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        add_number(&pair, words[i]);
+    reply = call_script(&pair);
+    CHECK_IS(3, reply->elements);
+    CHECK_IS(SIZE, reply->element[2]->len);
+    CHECK(peak_memory(&pair) - before < ITEMS / 2 * SIZE);
+    freeReplyObject(reply);
+    lk_keys_free(&pair.keys);
+    lk_request_free(&pair.link.request);
+    redisFree(pair.redis);
+    free(item);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(both_do_the_same) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(both_do_the_same),
+                                        cmocka_unit_test(large_items_stay) };
     if (!engine_start(&engine))
         return 77;
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -51,20 +51,30 @@ local free = spec[1] - call('ZCARD', leases)
 local most = math.min(places, free)
 local indexes = most > 0 and call('LPOP', queue, most) or {}
 local taken = {}
-if #indexes > 0 then
-    local bytes = call('HMGET', items, unpack(indexes))
-    local tried = call('HMGET', tries, unpack(indexes))
-    local ends_at, ends, mine = string.format('%d', now + lease), {}, {}
-    local size, last = 0, #indexes
-    for i, index in ipairs(indexes) do
-        size = size + #(bytes[i] or '')
-        if i < last and size >= tonumber(most_bytes) then
-            last = i
+
+-- Returns the bytes of the first items, and leaves only their indexes. A script copies what it
+-- reads: so this reads a large item alone, and many small ones at once.
+local function read_items()
+    local bytes, size = {}, 0
+    while #bytes < #indexes and size < tonumber(most_bytes) do
+        local to = math.min(4 * #bytes + 1, #indexes)
+        for _, item in ipairs(call('HMGET', items, unpack(indexes, #bytes + 1, to))) do
+            if size < tonumber(most_bytes) then
+                bytes[#bytes + 1] = item
+                size = size + #(item or '')
+            end
         end
     end
-    for i = #indexes, last + 1, -1 do
+    while #indexes > #bytes do
         call('LPUSH', queue, table.remove(indexes))
     end
+    return bytes
+end
+
+if #indexes > 0 then
+    local bytes = read_items()
+    local tried = call('HMGET', tries, unpack(indexes))
+    local ends_at, ends, mine = string.format('%d', now + lease), {}, {}
     for i, index in ipairs(indexes) do
         ends[2 * i - 1], ends[2 * i] = ends_at, index
         mine[2 * i - 1], mine[2 * i] = index, far_end
