@@ -37,10 +37,10 @@
  *
  * The end. When the input is closed and everything is delivered, the stage ends its output as
  * `ending` says. If another party closes the output, the stage takes no more inputs, and
- * leat_emit_item returns -ECANCELED to the functions that run. If the scope is cancelled, the stage
- * and the functions' waits end at once, and the output is cut short, as after a failure that
- * cancels. If the input was cut short, the stage delivers what it has taken, and then cuts the
- * output short.
+ * leat_emit_item returns -ECANCELED to the functions that run: a function that then returns
+ * -ECANCELED has not failed. If the scope is cancelled, the stage and the functions' waits end at
+ * once, and the output is cut short, as after a failure that cancels. If the input was cut short,
+ * the stage delivers what it has taken, and then cuts the output short.
  *
  * Dropping. The function owns the input that it is given. A `run` that fails must leave no output.
  * Inputs that were taken and not given to the function go to the input channel's drop function.

@@ -88,3 +88,10 @@ void lt_flow_end(leat_chan *out, leat_ending ending, int status)
     case LEAT_ENDS_OPEN: break;
     }
 }
+
+void lt_flow_conclude(struct lt_flow *flow, int verdict, int status)
+{
+    if (verdict)
+        lt_scope_cancel(flow->scope, verdict);
+    lt_flow_end(flow->out, LEAT_ENDS_CLOSED, verdict ? -ECANCELED : status);
+}

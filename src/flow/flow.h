@@ -65,6 +65,11 @@ leat_chan *lt_flow_chan(leat_scope *scope, const leat_chan *like, size_t capacit
 /* Ends an output. `status` is why the operator ends: -ECANCELED cuts the output short. */
 void lt_flow_end(leat_chan *out, leat_ending ending, int status);
 
+/* Closes the output at the end of an operator with a verdict; one that is not 0 cuts it short. The
+ * verdict cancels the scope before that: the first reason counts, and a receiver that finds the
+ * output cut short may return -ECANCELED. */
+void lt_flow_conclude(struct lt_flow *flow, int verdict, int status);
+
 /* Whether items of `in` may go to `out`: both exist, are different, and have the same item size. */
 static inline bool lt_flow_fits(const leat_chan *in, const leat_chan *out)
 {

@@ -99,12 +99,15 @@ int leat_result_add(leat_result *slot, const void *item)
 
 /* ---- running the function ---- */
 
-/* A function has returned: gives or drops its outputs. Returns the verdict for the scope. */
+/* A function has returned: gives or drops its outputs. Returns the verdict, after which the caller
+ * runs no more inputs. */
 static int finish(leat_result *slot, int status)
 {
     struct lt_stage *stage = slot->stage;
+    /* If the output was closed, -ECANCELED is what leat_emit_item has told the function. */
+    bool fails = status && !(status == -ECANCELED && lt_stage_has_stopped(stage));
     bool cancels =
-        status && stage->spec.failing == LEAT_FAIL_CANCELS && !leat_cancelled(stage->flow.scope);
+        fails && stage->spec.failing == LEAT_FAIL_CANCELS && !leat_cancelled(stage->flow.scope);
     /* If `filled`, the stage has stopped, and the giver may be using the slot: do not touch it. */
     if (status && !slot->filled) {
         lt_slot_drop(slot);
@@ -114,8 +117,10 @@ static int finish(leat_result *slot, int status)
             slot->count = 1;
         }
     }
-    if (cancels)
+    if (cancels) {
+        lt_scope_cancel(stage->flow.scope, status); /* first: see lt_flow_conclude */
         lt_stage_stop(stage);
+    }
     if (lt_stage_has(stage, slot, LT_SLOT_ENDED))
         lt_stage_give(stage);
     return cancels ? status : 0;

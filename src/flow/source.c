@@ -77,9 +77,9 @@ static int generate(leat_block *b)
         if (!lt_flow_sent(b->status, g->flow.drop, g->item))
             break;
     }
-    /* Before the verdict, which cancels the scope. */
-    lt_flow_end(g->flow.out, LEAT_ENDS_CLOSED, g->result < 0 ? -ECANCELED : b->status);
-    LEAT_RETURN(b, g->result < 0 ? g->result : 0);
+    int verdict = g->result < 0 ? g->result : 0;
+    lt_flow_conclude(&g->flow, verdict, b->status);
+    LEAT_RETURN(b, verdict);
 }
 
 leat_chan *leat_generate(leat_scope *scope, leat_next_fn *next, void *arg,
@@ -135,7 +135,7 @@ static int reduce(leat_block *b)
     bool whole = !r->result && (!b->status || b->status == -EPIPE);
     if (whole)
         leat_try_send(r->flow.out, r->state); /* its channel has room for it */
-    lt_flow_end(r->flow.out, LEAT_ENDS_CLOSED, whole ? 0 : -ECANCELED);
+    lt_flow_conclude(&r->flow, r->result, whole ? 0 : -ECANCELED);
     LEAT_RETURN(b, r->result);
 }
 

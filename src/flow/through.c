@@ -96,8 +96,7 @@ static int pass(leat_block *b)
         }
         drop_outputs(t);
     }
-    /* Before the verdict, which cancels the scope. */
-    lt_flow_end(t->flow.out, LEAT_ENDS_CLOSED, t->passage.failure ? -ECANCELED : t->result);
+    lt_flow_conclude(&t->flow, t->passage.failure, t->result);
     LEAT_RETURN(b, t->passage.failure);
 }
 

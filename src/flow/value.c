@@ -16,8 +16,7 @@ static int run(void *arg)
     int error = v->fn(v->arg, v->value);
     if (!error && leat_try_send(v->flow.out, v->value) != 0) /* another party has closed it */
         lt_flow_drop(v->flow.drop, v->value);
-    /* Before the verdict, which cancels the scope. */
-    lt_flow_end(v->flow.out, LEAT_ENDS_CLOSED, error ? -ECANCELED : 0);
+    lt_flow_conclude(&v->flow, error, 0);
     return error;
 }
 
