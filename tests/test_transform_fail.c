@@ -91,11 +91,36 @@ static int drops_nothing_if_the_second_fails(void *arg)
 }
 ON_WORKERS(drops_nothing_if_the_second_fails);
 
+/* The items that a take has passed on count, also if the transform behind it fails. */
+static int ends_a_take_whose_items_fail(void *arg)
+{
+    (void)arg;
+    for (int which = 0; which < 3; which++) {
+        leat_scope *outer = leat_scope_open(LEAT_NEVER);
+        dropped = 0;
+        leat_chan *in = leat_to_chan(outer, (int[]){ 1, 2, 3 }, INT, 3, drop);
+        leat_scope *s = leat_scope_open(LEAT_NEVER);
+        leat_transform *t = leat_compose(leat_take(INT, 2), leat_filter(INT, refuse, NULL));
+        if (which == 1)
+            t = leat_on_failure(t, forgive, NULL);
+        if (which == 2)
+            t = leat_compose(leat_filter(INT, pass, NULL), t);
+        leat_chan *out = leat_through(s, in, t, 3, NULL);
+        CHECK_IS(0, leat_scope_close(s) + !out);
+        CHECK_IS(1, leat_chan_len(in));
+        CHECK_IS(0, leat_scope_close(outer));
+        CHECK_IS(1, dropped);
+    }
+    return 0;
+}
+ON_WORKERS(ends_a_take_whose_items_fail);
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TESTS_ON_WORKERS(drops_inputs_of_a_first_that_fails),
         TESTS_ON_WORKERS(drops_nothing_if_the_second_fails),
+        TESTS_ON_WORKERS(ends_a_take_whose_items_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

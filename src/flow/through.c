@@ -53,7 +53,7 @@ static int step(struct through *t)
         return t->passage.failure;
     if (result < 0 && !t->passage.taken)
         leat_leave_out(&t->emit, t->item);
-    return result == LEAT_ENOUGH ? LEAT_ENOUGH : 0;
+    return result == LEAT_ENOUGH || t->passage.enough ? LEAT_ENOUGH : 0;
 }
 
 /* Takes the outputs that the transform still holds. */

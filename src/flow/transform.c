@@ -166,21 +166,24 @@ struct take {
     uint64_t left;
 };
 
-static int take_step(leat_transform *t, const void *item, leat_emit *emit)
-{
-    struct take *take = (struct take *)t;
-    int error = pass_or_leave_out(take->left > 0, item, emit);
-    if (error)
-        return error;
-    take->left -= take->left > 0;
-    return take->left == 0 ? LEAT_ENOUGH : 0;
-}
-
 int lt_transform_take_none(leat_transform *t, const void *item, leat_emit *emit)
 {
     (void)t;
     leat_leave_out(emit, item);
     return LEAT_ENOUGH;
+}
+
+static int take_step(leat_transform *t, const void *item, leat_emit *emit)
+{
+    struct take *take = (struct take *)t;
+    if (take->left == 0)
+        return lt_transform_take_none(t, item, emit);
+    int error = leat_emit_item(emit, item);
+    if (--take->left)
+        return error;
+    if (error && emit->passage)
+        emit->passage->enough = true;
+    return error ? error : LEAT_ENOUGH;
 }
 
 leat_transform *leat_take(size_t size, uint64_t n)

@@ -10,6 +10,7 @@ struct lt_passage {
     leat_drop_fn *drop; /* of inputs that are left out; may be NULL */
     int failure;        /* the first error that a `failed` function returned */
     bool taken;         /* an inner step failed: the input has been passed on */
+    bool enough;        /* the output ends, although the step behind the last item failed */
 };
 
 struct leat_emit {
