@@ -115,12 +115,62 @@ static int ends_a_take_whose_items_fail(void *arg)
 }
 ON_WORKERS(ends_a_take_whose_items_fail);
 
+/* ---- what is held at the end ---- */
+
+struct pair {
+    leat_run run;
+    int items[2];
+};
+struct pairs {
+    leat_run run;
+    struct pair items[2];
+};
+
+static int same_count(void *arg, const void *before, const void *pair)
+{
+    (void)arg;
+    return ((const struct pair *)before)->run.count == ((const struct pair *)pair)->run.count;
+}
+
+static int first_of_lone(void *arg, const void *in, void *out)
+{
+    (void)arg;
+    const struct pairs *pairs = in;
+    *(int *)out = pairs->items[0].items[0];
+    return pairs->items[0].run.count == 1 ? 0 : -EDOM;
+}
+
+/* At the end the first transform gives up its items, and the third one fails on what the second
+ * then makes. The second's own rest still gets through, however they are composed. */
+static int passes_the_rest_on_after_a_failure(void *arg)
+{
+    (void)arg;
+    for (int from_the_left = 0; from_the_left < 2; from_the_left++) {
+        leat_scope *s = leat_scope_open(LEAT_NEVER);
+        leat_chan *in = leat_to_chan(s, (int[]){ 1, 2, 3 }, INT, 3, NULL);
+        leat_transform *a = leat_partition(INT, 2);
+        leat_transform *b = leat_partition_by(sizeof(struct pair), 2, same_count, NULL);
+        leat_transform *c = leat_map(sizeof(struct pairs), INT, first_of_lone, NULL);
+        leat_transform *t = from_the_left ? leat_compose(leat_compose(a, b), c)
+                                          : leat_compose(a, leat_compose(b, c));
+        leat_chan *out = leat_through(s, in, t, 3, NULL);
+        int item;
+        CHECK_IS(0, leat_recv(out, &item));
+        CHECK_IS(3, item);
+        CHECK_IS(-EPIPE, leat_recv(out, &item));
+        CHECK_IS(0, leat_scope_close(s));
+    }
+    return 0;
+}
+ON_WORKERS(passes_the_rest_on_after_a_failure);
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TESTS_ON_WORKERS(drops_inputs_of_a_first_that_fails),
         TESTS_ON_WORKERS(drops_nothing_if_the_second_fails),
         TESTS_ON_WORKERS(ends_a_take_whose_items_fail),
+        TESTS_ON_WORKERS(passes_the_rest_on_after_a_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

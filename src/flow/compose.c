@@ -42,6 +42,7 @@ struct relay {
     leat_emit *out;
     size_t left; /* how many outputs `first` may still emit */
     int result;  /* LEAT_ENOUGH or an error, once `second` has returned it */
+    bool at_end; /* there a failed item does not hold up the items after it */
 };
 
 static bool is_taken(const leat_emit *emit)
@@ -61,8 +62,10 @@ static int relay_item(leat_emit *emit, const void *item)
     if (!relay->left)
         return -ENOSPC;
     relay->left--;
-    if (relay->result)
-        return relay->result < 0 ? relay->result : 0;
+    if (relay->result == LEAT_ENOUGH)
+        return 0;
+    if (relay->result < 0 && !relay->at_end)
+        return relay->result;
     leat_transform *second = relay->second;
     /* What `second` is made of says nothing about the input of `first`. */
     bool taken = is_taken(emit);
@@ -105,6 +108,7 @@ static int composed_finish(leat_transform *t, leat_emit *emit)
 {
     struct composed *c = (struct composed *)t;
     struct relay relay = relay_to(c, emit);
+    relay.at_end = true;
     if (c->first->finish && !c->enough)
         c->first->finish(c->first, &relay.emit);
     struct limit limit = limit_for(c->second, emit);
