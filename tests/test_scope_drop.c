@@ -49,6 +49,41 @@ static int drops_into_new_channels(void *arg)
 }
 ON_WORKERS(drops_into_new_channels);
 
+static void drop_into_the_first(void *item)
+{
+    CHECK_IS(0, leat_try_send(first, item));
+}
+
+static int copy_number(void *arg, const void *in, void *out)
+{
+    (void)arg;
+    memcpy(out, in, sizeof(int));
+    return 0;
+}
+
+/* So do outputs that a stage has not delivered. */
+static int drops_outputs_of_a_stage(void *arg)
+{
+    (void)arg;
+    static const int items[] = { 1, 2, 3 };
+    atomic_store(&dropped, 0);
+    closing = leat_scope_open(LEAT_NEVER);
+    first = leat_chan_open(
+        closing,
+        &(leat_chan_spec){ .item_size = sizeof(int), .capacity = 3, .drop = drop_and_look });
+    leat_chan *in = leat_to_chan(closing, items, sizeof(int), 3, NULL);
+    CHECK(leat_pipeline(
+        closing, in,
+        &(leat_pipeline_spec){
+            .n = 3, .run = copy_number, .out_size = sizeof(int), .drop = drop_into_the_first }));
+    WAIT_UNTIL(leat_chan_len(in) == 0);
+    CHECK_IS(0, leat_scope_cancel(closing));
+    CHECK_IS(0, leat_scope_close(closing));
+    CHECK(dropped <= 3);
+    return 0;
+}
+ON_WORKERS(drops_outputs_of_a_stage);
+
 static int do_nothing(void *arg)
 {
     (void)arg;
@@ -98,6 +133,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(starting_a_task_ends_the_program),
         TESTS_ON_WORKERS(drops_into_new_channels),
+        TESTS_ON_WORKERS(drops_outputs_of_a_stage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

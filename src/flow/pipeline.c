@@ -260,16 +260,25 @@ static void output_closed(struct lt_job *job)
 
 /* ---- making one ---- */
 
+static leat_result *slot_at(const struct lt_stage *stage, unsigned i)
+{
+    return (leat_result *)(void *)(stage->memory + i * stage->stride);
+}
+
 /* Called when the scope closes: every function has ended. */
+static void empty_stage(struct lt_owned *owned)
+{
+    struct lt_stage *stage = LT_CONTAINER(owned, struct lt_stage, flow.owned);
+    for (unsigned i = 0; i < stage->slots; i++)
+        if (slot_at(stage, i)->state != LT_SLOT_FREE)
+            lt_slot_drop(slot_at(stage, i));
+}
+
 static void free_stage(struct lt_owned *owned)
 {
     struct lt_stage *stage = LT_CONTAINER(owned, struct lt_stage, flow.owned);
-    for (unsigned i = 0; i < stage->slots; i++) {
-        leat_result *slot = (leat_result *)(void *)(stage->memory + i * stage->stride);
-        if (slot->state != LT_SLOT_FREE)
-            lt_slot_drop(slot);
-        lt_free(slot->grown);
-    }
+    for (unsigned i = 0; i < stage->slots; i++)
+        lt_free(slot_at(stage, i)->grown);
     lt_free(stage->memory);
     lt_free(stage);
 }
@@ -294,7 +303,9 @@ static void see_stage(struct lt_owned *owned, struct lt_sight *sight)
     lt_unlock(&stage->lock);
 }
 
-static const struct lt_owned_kind owned_kind = { .free = free_stage, .see = see_stage };
+static const struct lt_owned_kind owned_kind = { .empty = empty_stage,
+                                                 .free = free_stage,
+                                                 .see = see_stage };
 
 /* Fills in the defaults. False: the spec is not valid. */
 static bool fill_in_defaults(leat_pipeline_spec *spec, const leat_chan *in)
@@ -325,8 +336,8 @@ static bool make_slots(struct lt_stage *stage)
         !(stage->memory = lt_alloc(bytes)))
         return false;
     for (stage->slots = 0; stage->slots < stage->spec.window; stage->slots++) {
-        unsigned char *memory = stage->memory + stage->slots * stage->stride;
-        leat_result *slot = (leat_result *)(void *)memory;
+        leat_result *slot = slot_at(stage, stage->slots);
+        unsigned char *memory = (unsigned char *)slot;
         slot->emit.put = emit;
         slot->stage = stage;
         slot->room = stage->spec.room;
