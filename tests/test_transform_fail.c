@@ -115,6 +115,33 @@ static int ends_a_take_whose_items_fail(void *arg)
 }
 ON_WORKERS(ends_a_take_whose_items_fail);
 
+static int count_call(void *calls, int error, const void *item, leat_emit *emit)
+{
+    (void)error, (void)item, (void)emit;
+    ++*(int *)calls;
+    return 0;
+}
+
+/* The function for failures of the second of three transforms is not called for the third's. */
+static int asks_only_the_one_that_failed(void *arg)
+{
+    (void)arg;
+    for (int from_the_left = 0; from_the_left < 2; from_the_left++) {
+        leat_scope *s = leat_scope_open(LEAT_NEVER);
+        leat_chan *in = leat_to_chan(s, (int[]){ 1, 2, 3 }, INT, 3, NULL);
+        int calls = 0;
+        leat_transform *a = leat_filter(INT, pass, NULL), *c = leat_filter(INT, refuse, NULL);
+        leat_transform *b = leat_on_failure(leat_filter(INT, pass, NULL), count_call, &calls);
+        leat_transform *t = from_the_left ? leat_compose(leat_compose(a, b), c)
+                                          : leat_compose(a, leat_compose(b, c));
+        leat_chan *out = leat_through(s, in, t, 3, NULL);
+        CHECK_IS(0, leat_scope_close(s) + !out);
+        CHECK_IS(0, calls);
+    }
+    return 0;
+}
+ON_WORKERS(asks_only_the_one_that_failed);
+
 /* ---- what is held at the end ---- */
 
 struct pair {
@@ -170,6 +197,7 @@ int main(void)
         TESTS_ON_WORKERS(drops_inputs_of_a_first_that_fails),
         TESTS_ON_WORKERS(drops_nothing_if_the_second_fails),
         TESTS_ON_WORKERS(ends_a_take_whose_items_fail),
+        TESTS_ON_WORKERS(asks_only_the_one_that_failed),
         TESTS_ON_WORKERS(passes_the_rest_on_after_a_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,6 +17,7 @@ struct limit {
     leat_emit emit;
     leat_emit *out;
     size_t left;
+    bool refused; /* `out` has returned an error */
 };
 
 static int put_within(leat_emit *emit, const void *item)
@@ -25,7 +26,9 @@ static int put_within(leat_emit *emit, const void *item)
     if (!limit->left)
         return -ENOSPC;
     limit->left--;
-    return limit->out->put(limit->out, item);
+    int error = limit->out->put(limit->out, item);
+    limit->refused |= error != 0;
+    return error;
 }
 
 static struct limit limit_for(const leat_transform *t, leat_emit *out)
@@ -71,7 +74,8 @@ static int relay_item(leat_emit *emit, const void *item)
     bool taken = is_taken(emit);
     struct limit limit = limit_for(second, relay->out);
     int result = second->step(second, item, &limit.emit);
-    if (result < 0)
+    /* If it was refused, a transform behind it has failed. */
+    if (result < 0 && !limit.refused)
         result = lt_transform_failed(second, result, item, &limit.emit);
     set_taken(emit, taken);
     relay->result = result;
