@@ -367,6 +367,34 @@ static int returns_on_a_channel(void *arg)
 }
 ON_WORKERS(returns_on_a_channel);
 
+static _Atomic int dropped;
+
+static void drop_answer(void *item)
+{
+    CHECK_IS(42, *(int *)item);
+    atomic_fetch_add(&dropped, 1);
+}
+
+/* The block has ended, so no other party could drop the value. */
+static int drops_what_it_cannot_return(void *arg)
+{
+    (void)arg;
+    dropped = 0;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    const leat_chan_spec spec = { .item_size = sizeof(int), .drop = drop_answer };
+    for (int cancelled = 0; cancelled <= 1; cancelled++) {
+        struct answerer me = { .out = leat_chan_open(s, &spec) };
+        leat_scope *in = leat_scope_open(LEAT_NEVER);
+        CHECK_IS(0, leat_go_block(in, &me.block, answer));
+        WAIT_UNTIL(senders_of(me.out) == 1);
+        CHECK_IS(0, cancelled ? leat_scope_cancel(in) : leat_close(me.out));
+        CHECK_IS(0, leat_scope_close(in));
+        CHECK_IS(1 + cancelled, dropped);
+    }
+    return leat_scope_close(s);
+}
+ON_WORKERS(drops_what_it_cannot_return);
+
 /* ---- where a block may start ---- */
 
 struct parent {
@@ -441,6 +469,7 @@ int main(void)
         TESTS_ON_WORKERS(evaluates_arguments_once),
         TESTS_ON_WORKERS(a_verdict_cancels_the_scope),
         TESTS_ON_WORKERS(returns_on_a_channel),
+        TESTS_ON_WORKERS(drops_what_it_cannot_return),
         TESTS_ON_WORKERS(starts_anywhere),
         cmocka_unit_test(starts_from_a_thread_with_a_loop_of_its_own),
     };

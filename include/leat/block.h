@@ -120,12 +120,15 @@ LEAT_API int leat_block_join(leat_block *block);
 /* Sends `item` on `chan`, closes the channel, and ends the block with the verdict 0: like the value
  * of a go block in core.async. If the channel has room or a receiver waits, the block does not
  * wait, and the item is sent even in a cancelled scope. Otherwise the block waits; if it is
- * cancelled then, it cuts the channel short (leat_cut). */
+ * cancelled then, it cuts the channel short (leat_cut). An item that was not sent goes to the
+ * channel's drop function. */
 #define LEAT_RETURN_ON(b, chan, item) \
     do { \
         (b)->status = leat_try_send(chan, item); \
         if ((b)->status == -EAGAIN) \
             LEAT_AWAIT_SEND(b, chan, item); \
+        if (((b)->status == -EPIPE || (b)->status == -ECANCELED) && leat_chan_drop_fn(chan)) \
+            leat_chan_drop_fn(chan)((void *)(uintptr_t)(const void *)(item)); \
         if ((b)->status == -ECANCELED) \
             leat_cut(chan); \
         else \
