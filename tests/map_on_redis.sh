@@ -114,6 +114,8 @@ map --on=redis://none.invalid/q echo ::: 1 2>&1 | grep -qE "$unknown" || fail 'a
     fail 'a worker with an unknown host'
 wanted="leat worker: invalid argument '1ms' for '--lease': it takes a time of 100ms or more"
 is 'a short lease' "$wanted" "$("$leat" worker --lease=1ms redis://h/q 2>&1 | head -n 1)"
+wanted="leat worker: invalid argument '25h' for '--lease': it takes a time of 24h or less"
+is 'a long lease' "$wanted" "$("$leat" worker --lease=25h redis://h/q 2>&1 | head -n 1)"
 # an engine that may lose jobs
 cli config set appendonly no >/dev/null
 says 'an engine that forgets' 2 'a restart would lose everything' --on="$queue" echo ::: 1

@@ -87,7 +87,7 @@ typedef struct leat_link_spec {
     const char *user, *password;
     const char *prefix; /* of all keys in the engine, up to 64 bytes; NULL: "leat:" */
     /* How long a far end may be silent before its items are given to others, in nanoseconds, 100 ms
-     * or more; 0: 5 s. For the far ends that use this link. */
+     * to 24 hours; 0: 5 s. For the far ends that use this link. */
     int64_t lease;
     int64_t away; /* nanoseconds that the engine may be away before a stage fails; 0: LEAT_NEVER */
     int trust;    /* not 0: the engine's settings are not checked */

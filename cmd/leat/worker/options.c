@@ -45,6 +45,8 @@ static const struct option names[] = {
     { NULL, 0, NULL, 0 },
 };
 
+static const int64_t longest_lease = 24 * 3600 * LEAT_S; /* of libleat-link */
+
 struct wishes {
     struct taker taker;
     const char *folder;
@@ -53,6 +55,15 @@ struct wishes {
 
 #define refuse(...) usage_refuse("leat worker", WORKER_TROUBLE, __VA_ARGS__)
 #define read_time(...) usage_duration("leat worker", WORKER_TROUBLE, __VA_ARGS__)
+
+static int read_lease(const char *argument, int64_t *to)
+{
+    int wrong = read_time("--lease", argument, 100 * LEAT_MS, to);
+    if (wrong || *to <= longest_lease)
+        return wrong;
+    return usage_argument("leat worker", WORKER_TROUBLE, "--lease", argument,
+                          "a time of 24h or less");
+}
 
 static int read_option(struct wishes *w, int option, const char *argument)
 {
@@ -67,7 +78,7 @@ static int read_option(struct wishes *w, int option, const char *argument)
         wrong = read_time("--grace", argument, 0, &w->taker.grace);
         w->taker.grace += !w->taker.grace; /* for libleat-link 0 is the default */
         return wrong;
-    case OPT_LEASE: return read_time("--lease", argument, 100 * LEAT_MS, &w->taker.lease);
+    case OPT_LEASE: return read_lease(argument, &w->taker.lease);
     case OPT_HELP: w->told = true; return finish_text("leat worker", help, WORKER_TROUBLE);
     case OPT_VERSION: w->told = true; return finish_version("leat worker", WORKER_TROUBLE);
     default: return usage_help("leat worker", WORKER_TROUBLE);
