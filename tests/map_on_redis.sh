@@ -80,6 +80,7 @@ wait_for nothing_left
 # the password
 cli config set requirepass secret >/dev/null
 says 'no password' 2 'NOAUTH' --on="$queue" echo ::: 1
+LEAT_LINK_PASSWORD=secret LEAT_LINK_USER='' gives 'no user' 0 1 --on="$queue" echo ::: 1
 LEAT_LINK_PASSWORD=secret gives 'a password' 0 1 --on="$queue" echo ::: 1
 # which no job gets, wherever it runs: each waits until all three have begun
 LEAT_LINK_PASSWORD=secret LEAT_LINK_USER=default gives 'no password for jobs anywhere' 0 \
@@ -90,6 +91,7 @@ LEAT_LINK_PASSWORD=secret LEAT_LINK_USER=default gives 'no password for jobs any
 LEAT_LINK_PASSWORD=secret gives 'a password of the jobs' 0 secret \
     -s 'echo ${LEAT_LINK_PASSWORD-none}' ::: 1
 redis-cli -s "$socket" --no-auth-warning -a secret config set requirepass '' >/dev/null
+LEAT_LINK_PASSWORD='' LEAT_LINK_USER='' gives 'an empty password' 0 1 --on="$queue" echo ::: 1
 says 'a password for all to see' 2 'use LEAT_LINK_USER and LEAT_LINK_PASSWORD' \
     --on=redis://me:secret@host/q echo ::: 1
 grep -q secret "$out/err" && fail 'the password is shown once more'

@@ -259,7 +259,7 @@ static bool uses_queue(const struct plan *p)
 bool hosts_take_password(struct run *run)
 {
     const char *password = uses_queue(run->plan) ? getenv("LEAT_LINK_PASSWORD") : NULL;
-    if (!password)
+    if (!password || !*password)
         return true;
     run->password = strdup(password);
     queue_hide_password();

@@ -209,14 +209,16 @@ static void forget(struct near *near)
                     host->machine->name, near->run, strerror(-error));
 }
 
+/* An empty variable counts as none, as libleat-link counts it. */
 void queue_serve(struct host *host, unsigned wanted)
 {
     struct near near = { .host = host };
+    const char *user = getenv("LEAT_LINK_USER");
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
     int error = scope ? make_name(&near) : -ENOMEM;
     if (!error)
         error = leat_link_open(scope, host->machine->queue.engine,
-                               &(leat_link_spec){ .user = getenv("LEAT_LINK_USER"),
+                               &(leat_link_spec){ .user = user && *user ? user : NULL,
                                                   .password = host->run->password,
                                                   .tell = print_message,
                                                   .arg = host },
