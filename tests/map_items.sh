@@ -99,6 +99,8 @@ mapfile -t copies < <(printf '{}%.0s\n' {1..60})
 map -n max -j2 true "${copies[@]}" <many >"$out/got" 2>&1
 is '-n max, each item often' 0 $?
 same '-n max, each item often: no message' /dev/null "$out/got"
+mapfile -t copies < <(seq 30000)
+gives '-n max, a long command' 0 $'30001\n30001' -n max sh -c 'echo $#' sh "${copies[@]}" ::: a b
 
 # blocks
 seq 20000 >numbers

@@ -211,7 +211,8 @@ static int gather(struct items *it)
 {
     size_t fixed = fixed_size(it->plan), copies = command_copies(it->plan);
     while (!it->at_end && it->held_count < it->plan->per_command) {
-        if (it->plan->per_command == SIZE_MAX &&
+        /* One item is tried, however long the rest of the command is. */
+        if (it->plan->per_command == SIZE_MAX && it->held_count > 0 &&
             fixed + copies * (it->held.len + it->held_count * sizeof(char *)) > ARGUMENTS_MOST)
             return 0;
         int got = take_value(it, &it->held);
