@@ -101,6 +101,12 @@ is '-n max, each item often' 0 $?
 same '-n max, each item often: no message' /dev/null "$out/got"
 mapfile -t copies < <(seq 30000)
 gives '-n max, a long command' 0 $'30001\n30001' -n max sh -c 'echo $#' sh "${copies[@]}" ::: a b
+# The kernel takes 128 KiB with this stack, and the environment is a part of that.
+(
+    ulimit -s 512 && large=$(printf '%020000d' 0) &&
+        export large && map -n max -j2 -u -s 'for i; do echo "$i"; done' <many
+) 2>"$out/err" | sort -n >"$out/got"
+same '-n max, a small stack and a large environment' many "$out/got"
 
 # blocks
 seq 20000 >numbers

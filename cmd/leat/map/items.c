@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The most bytes of arguments, with their pointers, of a command with -n max: the same as in
- * xargs. */
-enum { ARGUMENTS_MOST = 128 * 1024 };
+/* The most bytes of arguments, with their pointers, of a command with -n max; and the bytes that
+ * are left to the kernel. Both are the same as in xargs. */
+enum { ARGUMENTS_MOST = 128 * 1024, ARGUMENTS_SPARE = 2048 };
 
 enum { LINE_BLOCK = 64 * 1024, READ_MOST = 1 << 20, LONGEST_BLOCK = 1 << 30 };
 
@@ -206,14 +206,24 @@ static size_t fixed_size(const struct plan *p)
     return size;
 }
 
+/* With a small stack (ulimit -s) the kernel takes fewer bytes. It counts the environment, too. */
+static size_t arguments_most(void)
+{
+    long most = sysconf(_SC_ARG_MAX) - ARGUMENTS_SPARE;
+    for (char **variable = environ; *variable; variable++)
+        most -= (long)(strlen(*variable) + 1 + sizeof *variable);
+    return most < 0 ? 0 : most < ARGUMENTS_MOST ? (size_t)most : ARGUMENTS_MOST;
+}
+
 /* Fills it->held until it has the items of a command, or no more come. */
 static int gather(struct items *it)
 {
     size_t fixed = fixed_size(it->plan), copies = command_copies(it->plan);
+    size_t most = it->plan->per_command == SIZE_MAX ? arguments_most() : SIZE_MAX;
     while (!it->at_end && it->held_count < it->plan->per_command) {
         /* One item is tried, however long the rest of the command is. */
-        if (it->plan->per_command == SIZE_MAX && it->held_count > 0 &&
-            fixed + copies * (it->held.len + it->held_count * sizeof(char *)) > ARGUMENTS_MOST)
+        if (it->held_count > 0 &&
+            fixed + copies * (it->held.len + it->held_count * sizeof(char *)) > most)
             return 0;
         int got = take_value(it, &it->held);
         if (got < 0)
