@@ -89,6 +89,17 @@ said '' 'nosuch: No such file or directory'
 what='a list that is not there'
 said '' '../nosuch: No such file or directory'
 
+# A list of which all files have moved has verified them; one without any has not.
+make_tree
+"$leat" sum t/a >../list
+printf '%032d  nosuch\n' 0 >../nothing
+mv t/a t/c
+check 'all have moved' 0 --ignore-missing --find-moved=t
+said $'t/a/3: MOVED TO t/c/3\nt/a/4: MOVED TO t/c/4\n' 'WARNING: 2 listed files have moved'
+check 'another list has none' 1 --ignore-missing --find-moved=t ../nothing
+said $'t/a/3: MOVED TO t/c/3\nt/a/4: MOVED TO t/c/4\n' \
+    '../nothing: no file was verified' 'WARNING: 2 listed files have moved'
+
 # Every digest; two at a time; a cache; one that says too little.
 for digests in sha1 sha256 xxh3 md5,sha256 crc32c; do
     make_tree

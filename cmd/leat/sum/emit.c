@@ -349,12 +349,20 @@ static void emit_hint(struct emitter *e, const char *list, size_t size)
     end_message(e);
 }
 
+void emit_unverified(struct emitter *e, const char *list)
+{
+    const struct options *o = e->options;
+    e->failed = true;
+    if ((o->ignore_missing || o->exclude.count > 0) && !o->status)
+        emit_note(e, list, "no file was verified", 0);
+}
+
 static void emit_list_end(struct emitter *e, const struct slot *s, const char *list)
 {
     const struct options *o = e->options;
     bool may_be_empty = e->update && s->bad_lines == 0;
     if (s->good_lines == 0 && !may_be_empty) {
-        emit_note(e, list, "no properly formatted checksum lines found", 0);
+        emit_failure(e, list, "no properly formatted checksum lines found", 0);
     } else {
         emit_warning(e, s->bad_lines, " line is improperly formatted",
                      " lines are improperly formatted");
@@ -363,9 +371,10 @@ static void emit_list_end(struct emitter *e, const struct slot *s, const char *l
                      " listed files could not be read");
         emit_warning(e, e->mismatched, " computed checksum did NOT match",
                      " computed checksums did NOT match");
-        if ((o->ignore_missing || o->exclude.count > 0) && e->matched == 0 && !e->update &&
-            !o->status)
-            emit_note(e, list, "no file was verified", 0);
+        if (e->put_off)
+            emit_put_off_list(e, list);
+        else if (e->matched == 0 && !e->update)
+            emit_unverified(e, list);
     }
     size_t strange = e->matched == 0 && e->unsure > 0 ? e->unsure : s->size;
     if (strange > 0 && !o->status && !o->persona->classic)
@@ -375,11 +384,10 @@ static void emit_list_end(struct emitter *e, const struct slot *s, const char *l
         emit_failure(e, list, "no digest is right, so it is left alone", 0);
         e->update->refused = true;
     }
-    /* A list fails unless it has verified at least one file. */
-    if ((e->matched == 0 && !e->update) || (e->update && s->good_lines == 0 && s->bad_lines > 0) ||
-        (o->strict && s->bad_lines > 0))
+    if (o->strict && s->bad_lines > 0)
         e->failed = true;
     e->mismatched = e->unreadable = e->matched = e->unsure = 0;
+    e->put_off = false;
 }
 
 static void emit_unlisted(struct emitter *e, const char *path)

@@ -28,6 +28,7 @@ struct emitter {
     size_t prefix_len;
     uint64_t mismatched, unreadable, matched; /* of the present check list */
     size_t unsure;     /* bytes of a mismatched digest that may be of another algorithm, or 0 */
+    bool put_off;      /* a missing file of the present list is in `gone` */
     uint64_t missing;  /* listed files that do not exist, in an update */
     struct tree tree;  /* the current folder that is digested as a whole */
     struct same gone;  /* missing files that are put off, since they may have moved */
@@ -63,10 +64,15 @@ void emit_warning(struct emitter *e, uint64_t count, const char *one, const char
 void emit_verdict(struct emitter *e, const char *path, const char *verdict, const char *relation,
                   const char *other);
 
-/* In emit_same.c. emit_put_off puts off a listed file that is missing. emit_candidate prints the
- * verdict that such a file has moved if this file has its digest. emit_moved_end prints the rest.
+/* The list fails, since it has verified no file. */
+void emit_unverified(struct emitter *e, const char *list);
+
+/* In emit_same.c. emit_put_off puts off a listed file that is missing, and emit_put_off_list the
+ * question whether the present list has verified a file. emit_candidate prints the verdict that a
+ * missing file has moved if this file has its digest. emit_moved_end prints the rest.
  * emit_duplicate names the file of which this one is a duplicate. */
 void emit_put_off(struct emitter *e, const struct slot *s, const char *path);
+void emit_put_off_list(struct emitter *e, const char *list);
 void emit_candidate(struct emitter *e, const struct slot *s, const char *path);
 void emit_moved_end(struct emitter *e);
 void emit_duplicate(struct emitter *e, const struct slot *s, const char *path);

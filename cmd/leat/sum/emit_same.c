@@ -16,6 +16,16 @@ void emit_put_off(struct emitter *e, const struct slot *s, const char *path)
 {
     struct same_digest d = digest_of_line(s);
     same_add(&e->gone, &d, path, s->error);
+    e->put_off = true;
+}
+
+/* A list is put off after its files, with one of these in place of an error. */
+enum { LIST_VERIFIED = 1, LIST_UNDECIDED };
+
+void emit_put_off_list(struct emitter *e, const char *list)
+{
+    struct same_digest none = { 0 };
+    same_add(&e->gone, &none, list, e->matched > 0 ? LIST_VERIFIED : LIST_UNDECIDED);
 }
 
 void emit_candidate(struct emitter *e, const struct slot *s, const char *path)
@@ -37,10 +47,17 @@ void emit_moved_end(struct emitter *e)
 {
     const struct options *o = e->options;
     uint64_t left = 0;
-    for (size_t i = 0; i < e->gone.count && !o->ignore_missing; i++) {
+    bool any = false; /* a file of the present list has moved */
+    for (size_t i = 0; i < e->gone.count; i++) {
         int error;
         const char *path = same_left(&e->gone, i, &error);
-        if (!path)
+        any = any || !path;
+        if (path && error > 0) {
+            if (error == LIST_UNDECIDED && !any)
+                emit_unverified(e, path);
+            any = false;
+        }
+        if (!path || error > 0 || o->ignore_missing)
             continue;
         left++;
         emit_failure(e, path, NULL, error);

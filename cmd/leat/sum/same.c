@@ -171,7 +171,7 @@ unsigned same_algorithms(const struct same *s, size_t *size)
     size_t before = *size;
     for (size_t i = 0; i < s->count; i++) {
         const struct same_entry *e = &s->entries[i];
-        unsigned its = 1u << e->algorithm;
+        unsigned its = e->size ? 1u << e->algorithm : 0;
         if (!s->selection->at[e->algorithm]->any_size) {
             fixed |= its;
         } else if (e->size > before && (!sized || e->size <= *size)) {

@@ -33,7 +33,7 @@ struct same_digest {
 void same_open(struct same *s, const struct selection *selection);
 void same_free(struct same *s);
 
-/* `error`: why the file is not there, or 0. */
+/* `error`: why the file is not there, or 0. A digest of no bytes is none, and is like no other. */
 void same_add(struct same *s, const struct same_digest *d, const char *name, int error);
 
 /* The name that was added first with this digest, or NULL; until the next call of same_add. */
