@@ -19,6 +19,8 @@ rm -rf in
 gives 'all places, whatever the window' 0 '' --on='a*2,b*1' --window=1 -s "$meet" ::: 1 2 3
 rm -r in
 
+gives 'all places, with -n max' 0 $'1 2\n3 4\n5' --on='a*2,b' -j1 -n max echo ::: 1 2 3 4 5
+
 # order, streams, status, input, files, folders
 gives 'order' 0 "$(seq 100)" --on='a*3,b*2' sh -c 'sleep 0.0$((RANDOM % 3)); echo {}' ::: $(seq 100)
 gives 'some fail' 1 $'1\n2\n3' --on=a -s 'echo $1; exit $((1 - $1 % 2))' ::: 1 2 3

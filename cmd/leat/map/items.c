@@ -238,10 +238,10 @@ static int gather(struct items *it)
  * places. */
 static size_t share(const struct items *it)
 {
-    size_t n = it->held_count, jobs = it->plan->jobs;
+    size_t n = it->held_count, places = it->plan->places;
     if (it->plan->per_command != SIZE_MAX)
         return n;
-    return it->at_end ? (n + jobs - 1) / jobs : n > 1 ? n - 1 : n;
+    return it->at_end ? (n + places - 1) / places : n > 1 ? n - 1 : n;
 }
 
 static int take_several(struct items *it, struct row **row)

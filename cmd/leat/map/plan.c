@@ -274,20 +274,24 @@ static int read_option(struct plan *p, int option, char *argument)
     }
 }
 
-/* Makes the window large enough for all jobs that run at a time. The machines' numbers of cores are
- * not known yet. */
+/* The machines' numbers of cores are not known yet. */
+static void count_places(struct plan *p)
+{
+    p->places = p->machine_count ? 0 : p->jobs;
+    for (size_t i = 0; i < p->machine_count && p->places < JOBS_MOST; i++)
+        p->places += p->machines[i].places ? p->machines[i].places : p->jobs;
+    if (p->places > JOBS_MOST)
+        p->places = JOBS_MOST;
+}
+
+/* Makes the window large enough for all jobs that run at a time. */
 static void set_window(struct plan *p)
 {
-    unsigned jobs = p->machine_count ? 0 : p->jobs;
-    for (size_t i = 0; i < p->machine_count && jobs < JOBS_MOST; i++)
-        jobs += p->machines[i].places ? p->machines[i].places : p->jobs;
-    if (jobs > JOBS_MOST)
-        jobs = JOBS_MOST;
     unsigned least = p->machine_count ? JOBS_MOST : WINDOW_LEAST;
     if (!p->window)
         p->window = 16 * p->jobs < least ? least : 16 * p->jobs;
-    if (p->window < jobs)
-        p->window = jobs;
+    if (p->window < p->places)
+        p->window = p->places;
 }
 
 int plan_read(struct plan *p, int argc, char **argv)
@@ -314,6 +318,7 @@ int plan_read(struct plan *p, int argc, char **argv)
         wrong = reconcile(p);
     if (!p->grace)
         p->grace = 1; /* for leat_spawn 0 is the default */
+    count_places(p);
     set_window(p);
     return wrong ? wrong : -1;
 }

@@ -45,6 +45,7 @@ struct plan {
     bool csv;
     unsigned jobs;
     bool jobs_given;
+    unsigned places;          /* for jobs on all machines, as far as they are known */
     struct machine *machines; /* from --on; none: this one */
     size_t machine_count;
     const char *folder; /* where commands run; NULL: here, or where a worker begins */
