@@ -162,5 +162,6 @@ is 'few descriptors for files' 60 \
 perl -e 'print "x" x 200000, "\ny\n"' | map echo 2>"$out/err" >"$out/got"
 is 'too long: status' 1 $?
 is 'too long: others' y "$(cat "$out/got")"
+is 'too long: which' 'leat map: job 1: echo: Argument list too long' "$(head -n 1 "$out/err")"
 
 finish

@@ -161,9 +161,13 @@ void job_refuse(struct job *job, const char *program, int error)
     job->took = 0;
     job->unlogged = !large;
     bool lacks = shortage_is(error);
-    if (large || end_run(run, false, 0, lacks ? EXIT_TROUBLE : job->exit.code))
-        streams_say(&run->streams, "%s%s%s: %s%s", where, *where ? ": " : "",
-                    *program ? program : "''", missing ? "command not found" : strerror(-error),
+    const char *colon = *where ? ": " : "";
+    if (large)
+        streams_say(&run->streams, "%s%sjob %llu: %s: %s", where, colon,
+                    (unsigned long long)job->number, program, strerror(-error));
+    else if (end_run(run, false, 0, lacks ? EXIT_TROUBLE : job->exit.code))
+        streams_say(&run->streams, "%s%s%s: %s%s", where, colon, *program ? program : "''",
+                    missing ? "command not found" : strerror(-error),
                     lacks ? ": no more jobs can run within the limits (ulimit -a)" : "");
 }
 
