@@ -253,6 +253,8 @@ wait_for [ -s status ]
 is 'SIGPIPE, and a line without an end' 141 "$(cat status)"
 map -l -s 'printf x >&2' ::: a 2>/dev/full
 is 'errors to a full device, and a line without an end: status' 2 $?
+map -v true ::: a 2>/dev/full
+is 'a full standard error for --verbose' 2 $?
 map -s 'echo a; echo b >&2' ::: 1 >"$out/got" 2>/dev/full
 is 'errors to a full device: status' 2 $?
 is 'errors to a full device: output' a "$(cat "$out/got")"

@@ -148,6 +148,8 @@ static void say_command(struct job *job, const struct text *arguments, size_t co
         command_quote(&line, arguments->bytes, count);
     streams_say(&job->run->streams, "%s", text_string(&line) ? line.bytes : "memory exhausted");
     text_free(&line);
+    if (streams_error(&job->run->streams, STREAM_ERR))
+        note_trouble(job->run);
 }
 
 /* A program that cannot be run would fail for every item, so the run ends. It does not if only this
