@@ -124,7 +124,7 @@ static int refuses_wrong_arguments(void *arg)
     CHECK_IS(-EINVAL, leat_serve_blocks(server.listener, echo_as_block, sizeof(leat_served) - 1,
                                         NULL, NULL));
     CHECK_IS(-EINVAL, leat_serve_blocks(server.listener, echo_as_block, size, NULL,
-                                        &(leat_serve_options){ .threads = 1 }));
+                                        &(leat_serve_options){ .threads = 1, .most = 2 }));
     CHECK_IS(-EINVAL, leat_serve_blocks(server.listener, echo_as_block, size, NULL,
                                         &(leat_serve_options){ .stack_size = 1 << 20 }));
     CHECK_IS(-EINVAL, leat_serve_blocks_typed(server.listener, NULL, size, NULL, NULL));

@@ -189,8 +189,8 @@ typedef struct leat_served {
  *
  * Returns what leat_serve does; -EINVAL also for a `size` that is too small, and for options that
  * blocks do not have: threads and stack_size. */
-#define leat_serve_blocks(listener, step, size, arg, options) \
-    leat_serve_blocks_typed(listener, LEAT_BLOCK_TYPE_(step), size, arg, options)
+#define leat_serve_blocks(listener, step, size, ...) \
+    leat_serve_blocks_typed(listener, LEAT_BLOCK_TYPE_(step), size, __VA_ARGS__)
 
 /* The same as a function, for a step function chosen at run time. `type` is not copied.
  * Returns what leat_serve_blocks does; -EINVAL also for a NULL type or a NULL `step` in it. */
