@@ -47,7 +47,7 @@ if [ -e "$LEAT_BUILD_DIR/libleat.a" ]; then
 else
     nm -D --defined-only "$LEAT_BUILD_DIR/libleat.so"
 fi 2>/dev/null | cat - <(nm -g --defined-only "$LEAT_BUILD_DIR/link/libleat-link.a" 2>/dev/null) |
-    awk '$3 ~ /^leat_/ { print $3 }' | sort -u >"$work/exported"
+    awk '$3 ~ /^leat_/ { sub(/@.*/, "", $3); print $3 }' | sort -u >"$work/exported"
 [ "$(wc -l <"$work/exported")" -gt 100 ] || fail 'few functions in the library'
 
 # What the library needs for itself is not.
