@@ -504,8 +504,15 @@ static int with_few_descriptors(void *unused)
     few = (struct rlimit){ (rlim_t)next + 2, before.rlim_max };
     CHECK_IS(0, setrlimit(RLIMIT_NOFILE, &few));
     CHECK_IS(200, ask("/"));
+    int fd = client();
+    few.rlim_cur = 0; /* poll(2) refuses every wait from the next one on */
+    CHECK_IS(0, setrlimit(RLIMIT_NOFILE, &few));
+    say(fd, "G");
+    leat_sleep(LEAT_S / 10);
+    int error = leat_scope_close(s);
     CHECK_IS(0, setrlimit(RLIMIT_NOFILE, &before));
-    return leat_scope_close(s);
+    close(fd);
+    return error;
 }
 
 static void test_few_descriptors(void **state)

@@ -27,6 +27,7 @@
 #include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---- the socket ---- */
@@ -328,6 +329,17 @@ static void prepare(struct lt_server *server, struct wait *wait, int64_t now)
     }
 }
 
+/* After a wait that the system has refused: poll(2) does if the program now allows itself fewer
+ * descriptors than are in use. The page does not answer then, but the thread can end. Returns what
+ * wait_for_events does. */
+static int pause_after(int error, int stop)
+{
+    uint64_t count;
+    if (error != EINTR)
+        nanosleep(&(struct timespec){ .tv_nsec = (long)pause_of_listener }, NULL);
+    return read(stop, &count, sizeof count) == sizeof count ? -1 : 0;
+}
+
 /* Waits for the first event, or for the earliest time. Returns the events of the listener, or -1
  * when the thread must end. */
 static int wait_for_events(struct lt_server *server)
@@ -339,7 +351,7 @@ static int wait_for_events(struct lt_server *server)
     int64_t left = bounded && wait.until > now ? wait.until - now : 0;
     struct timespec most = { (time_t)(left / LEAT_S), (long)(left % LEAT_S) };
     if (ppoll(wait.fds, wait.n, bounded ? &most : NULL, NULL) < 0)
-        return 0;
+        return pause_after(errno, server->stop);
     while (wait.n-- > FIRST_CLIENT)
         wait.clients[wait.n]->events = wait.fds[wait.n].revents;
     return wait.fds[STOP].revents ? -1 : wait.fds[LISTENER].revents;
@@ -382,7 +394,7 @@ static struct lt_server *make_server(const char *token)
     for (size_t i = 0; i < CLIENTS; i++)
         server->clients[i].fd = -1;
     int saved = errno;
-    server->stop = eventfd(0, EFD_CLOEXEC);
+    server->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     errno = saved;
     return server;
 }
