@@ -4,6 +4,7 @@
 #include "base/fault.h"
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* Runs fn, and returns what it printed on standard error. */
@@ -69,6 +70,26 @@ static void test_signal(void **state)
         CHECK(now.sa_handler == on_signal);
     }
     CHECK_IS(0, leat_sim(1, asks_in_a_world, NULL));
+}
+
+static void raise_without_descriptors(void)
+{
+    struct rlimit before, none;
+    CHECK_IS(0, getrlimit(RLIMIT_NOFILE, &before));
+    none = (struct rlimit){ 0, before.rlim_max };
+    CHECK_IS(0, setrlimit(RLIMIT_NOFILE, &none));
+    CHECK_IS(0, leat_start(&(leat_options){ .workers = 1 }));
+    CHECK_IS(0, leat_dump_on_signal(SIGUSR2));
+    raise_and_wait();
+    CHECK_IS(0, leat_stop());
+    CHECK_IS(0, setrlimit(RLIMIT_NOFILE, &before));
+}
+
+/* The monitor needs no descriptor, and no poll(2), which then would refuse to wait. */
+static void test_no_descriptors(void **state)
+{
+    (void)state;
+    CHECK(strncmp(said(raise_without_descriptors), "leat: 0 tasks, ", 15) == 0);
 }
 
 static void test_options(void **state)
@@ -151,9 +172,8 @@ static void test_starved(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_starved),
-        cmocka_unit_test(test_signal),
-        cmocka_unit_test(test_options),
+        cmocka_unit_test(test_no_descriptors), cmocka_unit_test(test_starved),
+        cmocka_unit_test(test_signal),         cmocka_unit_test(test_options),
         cmocka_unit_test(test_watchdog),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

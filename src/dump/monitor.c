@@ -2,9 +2,8 @@
 #include "dump/monitor.h"
 
 #include "base/alloc.h"
-#include "base/bell.h"
 #include "base/clock.h"
-#include "base/fault.h"
+#include "base/futex.h"
 #include "base/world.h"
 #include "sched/lookout.h"
 #include "sched/pool.h"
@@ -15,12 +14,10 @@
 #include <leat/watch.h>
 
 #include <errno.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -169,46 +166,33 @@ static struct {
         bool taken;
         struct sigaction former;
     } signals[SIGNALS];
-    /* Made once and never closed, since a running handler may still write to it. -1: not made. */
-    _Atomic int event_fd;
-    _Atomic bool dump, stop; /* why the monitor was woken */
-} monitor = { .mutex = PTHREAD_MUTEX_INITIALIZER, .event_fd = -1 };
+    /* How often the monitor was woken: a futex, which needs no descriptor, and why. */
+    _Atomic uint32_t calls;
+    _Atomic bool dump, stop;
+} monitor = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 
 /* ---- waking the monitor ---- */
 
-static int event_fd(void)
-{
-    return atomic_load_explicit(&monitor.event_fd, memory_order_relaxed);
-}
-
-static bool make_event(void)
-{
-    if (event_fd() >= 0)
-        return true;
-    int saved = errno, fd = lt_fault() ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    errno = saved;
-    atomic_store_explicit(&monitor.event_fd, fd, memory_order_relaxed);
-    return fd >= 0;
-}
-
-/* Signal handlers call this, too. */
+/* Signal handlers call this, too, perhaps in a seeded world's thread: so the kernel wakes. */
 static void wake_monitor(_Atomic bool *why)
 {
-    /* Release: the monitor sees what happened before. */
-    atomic_store_explicit(why, true, memory_order_release);
-    lt_bell_ring(event_fd());
+    atomic_store_explicit(why, true, memory_order_relaxed);
+    /* Release: the monitor sees why, and what happened before. */
+    atomic_fetch_add_explicit(&monitor.calls, 1, memory_order_release);
+    lt_futex_rouse(&monitor.calls);
 }
 
-/* Waits until the monitor is woken, but at most `interval` nanoseconds; 0: for ever. */
-static void wait_for_event(int64_t interval)
+static uint32_t calls(void)
 {
-    struct pollfd fd = { .fd = event_fd(), .events = POLLIN };
-    struct timespec most = { (time_t)(interval / LEAT_S), (long)(interval % LEAT_S) };
-    uint64_t count;
-    if (ppoll(&fd, 1, interval ? &most : NULL, NULL) > 0) {
-        ssize_t ignored = read(fd.fd, &count, sizeof count);
-        (void)ignored;
-    }
+    return atomic_load_explicit(&monitor.calls, memory_order_acquire); /* see wake_monitor */
+}
+
+/* Waits until the monitor is woken, but at most `interval` nanoseconds; 0: for ever. *heard: the
+ * number of calls until now. */
+static void wait_for_event(int64_t interval, uint32_t *heard)
+{
+    lt_futex_wait(&monitor.calls, *heard, interval ? lt_clock_now() + interval : LEAT_NEVER);
+    *heard = calls();
 }
 
 /* ---- the thread ---- */
@@ -235,10 +219,10 @@ static void *run_monitor(void *argument)
     struct lt_plan plan = *(struct lt_plan *)argument;
     struct rest before = { 0 };
     int64_t next_check = 0;
-    /* Acquire, here and below: pairs with the release in wake_monitor. */
-    while (!atomic_load_explicit(&monitor.stop, memory_order_acquire)) {
-        wait_for_event(interval_of(&plan));
-        if (atomic_exchange_explicit(&monitor.dump, false, memory_order_acquire))
+    uint32_t heard = calls() - 1; /* looks once at first: a signal may have come already */
+    while (!atomic_load_explicit(&monitor.stop, memory_order_relaxed)) {
+        wait_for_event(interval_of(&plan), &heard);
+        if (atomic_exchange_explicit(&monitor.dump, false, memory_order_relaxed))
             leat_dump(stderr);
         check_workers(monitor.holds, plan.watchdog);
         if (!plan.deadlock || lt_clock_now() < next_check)
@@ -258,10 +242,8 @@ static int start_thread(const struct lt_plan *plan)
     if (monitor.running)
         return 0;
     struct hold *holds = plan->watchdog ? lt_alloc(lt_runtime.worker_count * sizeof *holds) : NULL;
-    if (!make_event() || (plan->watchdog && !holds)) {
-        lt_free(holds);
+    if (plan->watchdog && !holds)
         return -ENOMEM;
-    }
     monitor.holds = holds;
     monitor.plan = *plan;
     atomic_store_explicit(&monitor.stop, false, memory_order_relaxed);
