@@ -1,5 +1,6 @@
 """leat_gdb_program.py: reads what exists in a program that uses leat, for leat-gdb.py."""
 
+import re
 from collections import defaultdict
 
 import gdb
@@ -30,7 +31,8 @@ def container(address, kind, path):
 
 def text(pointer):
     try:
-        return pointer.string(errors="replace") if int(pointer) else ""
+        string = pointer.string(errors="replace") if int(pointer) else ""
+        return re.sub(r"[\x00-\x1f\x7f-\x9f]", "?", string)  # they may command a terminal
     except gdb.MemoryError:
         return "?"
 

@@ -13,13 +13,6 @@ static void node(FILE *to, const struct lt_record *record)
         fprintf(to, "%c_%u", letters[record->thing], record->order);
 }
 
-/* Adds words to a label, escaped for Graphviz. */
-static void label(FILE *to, const char *words)
-{
-    for (; *words; words++)
-        fprintf(to, *words == '"' || *words == '\\' ? "\\%c" : "%c", *words == '\n' ? ' ' : *words);
-}
-
 static void draw_record(FILE *to, const struct lt_look *look, const struct lt_record *record)
 {
     static const char *const looks[] = { "shape=ellipse", "shape=octagon", "shape=egg",
@@ -38,7 +31,7 @@ static void draw_record(FILE *to, const struct lt_look *look, const struct lt_re
         fprintf(to, " %u", record->number);
     if (record->name) {
         fputs("\\n", to);
-        label(to, record->name);
+        lt_print_name(to, record->name, "\"\\");
     }
     if (record->code) {
         fputs("\\n", to);

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/futex.h"
 #include "base/world.h"
+#include "dump/print.h"
 #include "sched/lookout.h"
 #include "sched/pool.h"
 #include "sched/runtime.h"
@@ -120,6 +121,20 @@ static void report(const struct hold *hold, unsigned worker, const char *how, in
                 hold->running ? "task" : "block or callback", how, worker, ms);
 }
 
+/* Sets the number and the name of the task. */
+static void look_at_running(struct hold *hold, const struct lt_worker *worker)
+{
+    char name[sizeof hold->name];
+    FILE *to = fmemopen(hold->name, sizeof hold->name, "w");
+    hold->name[0] = '\0';
+    if (!lt_look_at_running(worker, hold->running, &hold->number, name, sizeof name))
+        hold->number = 0;
+    else if (to)
+        lt_print_name(to, name, "");
+    if (to)
+        fclose(to);
+}
+
 static void check(struct hold *hold, unsigned i, int64_t limit, int64_t now)
 {
     struct lt_worker *worker = lt_runtime.workers[i];
@@ -137,9 +152,7 @@ static void check(struct hold *hold, unsigned i, int64_t limit, int64_t now)
         *hold = seen;
     } else if (!hold->reported && now - hold->since >= limit) {
         hold->reported = true;
-        if (!lt_look_at_running(worker, hold->running, &hold->number, hold->name,
-                                sizeof hold->name))
-            hold->number = 0;
+        look_at_running(hold, worker);
         report(hold, i, "has held", now - hold->since);
     }
 }

@@ -96,6 +96,28 @@ static bool is_plain(unsigned char c)
     return c >= 0x20 && c < 0x7F && c != '"' && c != '\\';
 }
 
+/* The length of the character at `text`, if it may be in a line of text; 0 for a control character
+ * (also one of two bytes), and for bytes that are no UTF-8. */
+static size_t shown_length(const char *text)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    bool controls = at[0] < 0x20 || at[0] == 0x7F || (at[0] == 0xC2 && at[1] < 0xA0);
+    return controls ? 0 : utf8_length(at);
+}
+
+void lt_print_name(FILE *to, const char *name, const char *escaped)
+{
+    for (size_t n; *name; name += n ? n : 1) {
+        n = shown_length(name);
+        if (n && strchr(escaped, *name))
+            putc('\\', to);
+        if (n)
+            fwrite(name, 1, n, to);
+        else
+            putc('?', to);
+    }
+}
+
 void lt_print_json(FILE *to, const char *text)
 {
     if (!text) {
@@ -153,8 +175,10 @@ static void print_who(FILE *to, enum lt_thing thing, uint32_t number,
     fprintf(to, "%s%s", nameless ? "a " : "", things[thing]);
     if (number)
         fprintf(to, " %u", number);
-    if (record && record->name)
-        fprintf(to, " %s", record->name);
+    if (record && record->name) {
+        putc(' ', to);
+        lt_print_name(to, record->name, "");
+    }
     if (record && record->code) {
         fputs(" ", to);
         lt_print_code(to, record->code);

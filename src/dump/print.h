@@ -19,6 +19,11 @@ void lt_print_code(FILE *to, const void *code);
 /* Writes a call of a stack: its place for addr2line, and its name if the linker left one. */
 void lt_print_frame(FILE *to, const void *code);
 
+/* Writes a name that the program chose, with a backslash before each character of `escaped`, and
+ * a `?` for what would break the line or command a terminal: control characters, and bytes that are
+ * no UTF-8. */
+void lt_print_name(FILE *to, const char *name, const char *escaped);
+
 /* Writes "descriptor 7", by its record's number. */
 void lt_print_descriptor(FILE *to, uint32_t number);
 
