@@ -231,6 +231,10 @@ static int requests(void *unused)
     return 0;
 }
 
+#define TEXT_OF_20 "aaaaaaaaaaaaaaaaaaaa"
+#define TEXT_OF_100 TEXT_OF_20 TEXT_OF_20 TEXT_OF_20 TEXT_OF_20 TEXT_OF_20
+#define TEXT_OF_400 TEXT_OF_100 TEXT_OF_100 TEXT_OF_100 TEXT_OF_100
+
 static int with_token(void *unused)
 {
     (void)unused;
@@ -247,7 +251,13 @@ static int with_token(void *unused)
     CHECK_IS(200, ask_with("/json", "Authorization: Bearer a b&c\r\n"));
     CHECK_IS(401, ask_with("/json", "Authorization: Bearer a b\r\n"));
     CHECK_IS(0, leat_scope_close(s));
-    return 0;
+    char target[] = "/?token=" TEXT_OF_400;
+    s = leat_scope_open(LEAT_NEVER);
+    CHECK_IS(0, leat_look(s, address, TEXT_OF_400));
+    CHECK_IS(200, ask(target));
+    target[sizeof target - 2] = 'b';
+    CHECK_IS(401, ask(target));
+    return leat_scope_close(s);
 }
 
 static void test_requests(void **state)

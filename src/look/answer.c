@@ -12,7 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { LONGEST_TRACE = 60 };
+enum { LONGEST_TRACE = 60, LONGEST_TOKEN = 8192 /* no head is longer */ };
 
 /* ---- the request: HTTP/1.1 (RFC 9112); a body is never read ---- */
 
@@ -310,7 +310,7 @@ static bool wants_stacks(const struct request *request)
 /* 0, or the status with which the request is refused. */
 static int refusal(const struct lt_asker *asker, const struct request *request)
 {
-    char token[256] = "";
+    char token[LONGEST_TOKEN] = "";
     if (request->cross_site)
         return 403;
     if (!asker->token)
