@@ -99,6 +99,28 @@ static int polls(void *arg)
     return 0;
 }
 
+/* No timer is set: only the pollers look at the clock. */
+static int polls_alone(void *arg)
+{
+    int64_t end = leat_after(2 * LEAT_MS);
+    while (leat_now() < end)
+        if (arg)
+            leat_yield();
+        else
+            leat_sim_point();
+    CHECK_IS(end, leat_now());
+    return 0;
+}
+
+static int computes_until_its_deadline(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(leat_after(2 * LEAT_MS));
+    while (!leat_cancelled(NULL))
+        ;
+    return leat_scope_close(s) == -ETIMEDOUT ? 0 : -EIO;
+}
+
 static int talks_on(void *arg)
 {
     leat_chan *ch = arg;
@@ -126,6 +148,9 @@ static void time_passes_for_pollers(void **state)
     (void)state;
     CHECK_IS(0, leat_sim_each(0, 20, polls, NULL));
     CHECK_IS(0, leat_sim_each(0, 20, polls, &(int){ 1 }));
+    CHECK_IS(0, leat_sim_each(0, 10, polls_alone, NULL));
+    CHECK_IS(0, leat_sim_each(0, 10, polls_alone, &(int){ 1 }));
+    CHECK_IS(0, leat_sim_each(0, 20, computes_until_its_deadline, NULL));
     CHECK_IS(0, leat_sim_each(0, 20, is_not_starved, NULL));
 }
 

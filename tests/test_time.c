@@ -274,6 +274,32 @@ static int many_sleep(void *arg)
 }
 ON_WORKERS(many_sleep);
 
+static void compute_until(int64_t deadline)
+{
+    while (leat_now() < deadline)
+        leat_sim_point();
+}
+
+/* The timer fires between parties. If each worker runs a task that computes, none fires it. */
+static int computes_beyond_a_deadline(void *arg)
+{
+    (void)arg;
+    int64_t deadline = leat_after(LEAT_MS);
+    leat_scope *s = leat_scope_open(deadline), *inner = leat_scope_open(leat_after(600 * LEAT_S));
+    CHECK_IS(0, leat_shield());
+    leat_scope *apart = leat_scope_open(LEAT_NEVER);
+    compute_until(deadline);
+    CHECK_IS(0, leat_cancelled(apart));
+    CHECK_IS(0, leat_scope_close(apart));
+    CHECK_IS(0, leat_unshield());
+    CHECK_IS(1, leat_cancelled(NULL));
+    CHECK_IS(1, leat_cancelled(s));
+    CHECK_IS(-ECANCELED, leat_scope_close(inner));
+    CHECK_IS(-ETIMEDOUT, leat_scope_close(s));
+    return 0;
+}
+ON_WORKERS(computes_beyond_a_deadline);
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -286,6 +312,7 @@ int main(void)
         TESTS_ON_WORKERS(is_cancelled),
         TESTS_ON_WORKERS(tells_a_deadline_from_a_cancel),
         TESTS_ON_WORKERS(many_sleep),
+        TESTS_ON_WORKERS(computes_beyond_a_deadline),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,7 +58,8 @@ LEAT_API int leat_scope_close(leat_scope *scope);
 LEAT_API int leat_scope_cancel(leat_scope *scope);
 
 /* Tells whether `scope` is cancelled; NULL means the caller's innermost scope. A long computation
- * should ask this now and then. A shield does not change the answer.
+ * should ask this now and then: that also finds a deadline that has passed while every worker
+ * computes. A shield does not change the answer.
  * Returns 1 when it is cancelled; 0 when not, or when `scope` is NULL and the caller is in no
  * scope. */
 LEAT_API int leat_cancelled(const leat_scope *scope);

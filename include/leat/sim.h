@@ -10,16 +10,16 @@
  *
  * It is the ordinary library: nothing has to be rebuilt. docs/sim.md is a tour.
  *
- * The choice. At every operation on a channel or scope, at each start of a task, and wherever a
- * party waits, yields or ends, the world chooses one of all that can run: tasks, blocks, callbacks,
- * threads, timers. Between two operations a party runs without interruption; leat_sim_point marks a
- * place where the world may interrupt it.
+ * The choice. At every operation on a channel or scope, at leat_cancelled, at each start of a task,
+ * and wherever a party waits, yields or ends, the world chooses one of all that can run: tasks,
+ * blocks, callbacks, threads, timers. Between two operations a party runs without interruption;
+ * leat_sim_point marks a place where the world may interrupt it.
  *
  * Time. leat_now begins at LEAT_SIM_EPOCH, and stands still while any party can run: computing
  * takes no time. When no party can run, the clock moves to the next deadline, exactly. Parties that
  * never wait do not stop the clock: after ten thousand turns at one moment it moves towards the
  * next deadline, by a millisecond at most, and after a thousand yields in a row it moves to the
- * next deadline.
+ * next deadline. Without a next deadline it moves by a millisecond, half as often.
  *
  * Threads. leat_blocking and leat_go_blocking run their functions as simulated threads, which wait
  * like threads and are chosen like every other party. Threads of the system are outside: they must

@@ -88,6 +88,7 @@ struct lt_sim {
     uint64_t digest;
     unsigned at_once; /* turns since the clock moved */
     unsigned yields;  /* turns in a row that ended in a yield */
+    bool in_vain;     /* the clock should have moved, and there was no deadline */
 
     /* The program. */
     struct lt_node threads; /* struct lt_sim_thread */

@@ -15,7 +15,9 @@
 
 /* If parties talk without end while another sleeps, TURNS_AT_ONCE turns at one moment take
  * THEIR_TIME nanoseconds. After YIELDS_AT_ONCE yields in a row the parties seem to wait for the
- * time: then the clock goes to the next deadline. */
+ * time: then the clock goes to the next deadline. If there is none, they may look at the clock
+ * themselves: at the second such time in a row it moves by THEIR_TIME. (Not at the first: the party
+ * whose deadline was the last may still have to wait for its turn.) */
 enum { TURNS_AT_ONCE = 10000, THEIR_TIME = 1000000, YIELDS_AT_ONCE = 1000 };
 
 struct lt_sim *lt_sim_current(void)
@@ -165,10 +167,17 @@ static void turn(struct lt_sim *sim)
         sim->yields++;
     else if (!sim->held)
         sim->yields = 0;
-    if (sim->yields == YIELDS_AT_ONCE)
-        pass_time(sim, LEAT_NEVER);
-    else if (++sim->at_once == TURNS_AT_ONCE)
-        pass_time(sim, sim->doors.now + THEIR_TIME);
+    bool wait_for_time = sim->yields == YIELDS_AT_ONCE;
+    if (!wait_for_time && ++sim->at_once < TURNS_AT_ONCE)
+        return;
+    int64_t later = sim->doors.now + THEIR_TIME;
+    if (pass_time(sim, wait_for_time ? LEAT_NEVER : later)) {
+        sim->in_vain = false;
+        return;
+    }
+    if (sim->in_vain)
+        sim->doors.now = later;
+    sim->in_vain = !sim->in_vain;
 }
 
 /* A worker's duties between parties. */
