@@ -4,6 +4,7 @@ set(CMAKE_C_STANDARD 17)
 set(CMAKE_C_STANDARD_REQUIRED ON)
 set(CMAKE_C_EXTENSIONS ON)
 set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_UNITY_BUILD OFF) # two files may have a static function of one name
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 set(warnings -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wimplicit-fallthrough)
