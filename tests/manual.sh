@@ -21,6 +21,10 @@ command -v perl >/dev/null || { echo 'skipped: no perl'; exit 77; }
 cmp -s "$work/api.md" "$source/docs/api.md" ||
     fail 'docs/api.md is not what the headers say: make manual'
 
+# The folder of the sources may have a space in its name.
+ln -s "$source" "$work/a folder"
+"$work/a folder/scripts/manual" md | cmp -s - "$work/api.md" || fail 'from a folder with a space'
+
 # Each error of a header's list is a separate item.
 said=$(cat "$source"/include/leat/*.h | grep -cE '^ \*   -E[A-Z]+.*  ')
 [ "$(grep -c '^- `-E' "$work/api.md")" -eq "$said" ] || fail 'an error is not an item of its list'
