@@ -165,10 +165,11 @@ for compiler in "${compilers[@]}"; do
         fi
     done
 done
+sed -E 's/\((struct [a-z]+ \*)\)b;/reinterpret_cast<\1>(b);/' "$work/every.c" > "$work/every.cpp"
 for compiler in g++ clang++; do
     command -v $compiler > /dev/null || continue
     for level in -O0 -O2; do
-        compile $compiler -x c++ -std=c++17 $level "$work/every.c"
+        compile $compiler -std=c++17 $level -Wold-style-cast "$work/every.cpp"
     done
 done
 [ $failed = 0 ] || exit 1

@@ -70,8 +70,12 @@
 
 #ifdef __cplusplus
 #define LEAT_C_ extern "C"
+#define LEAT_CAST_(type, value) static_cast<type>(value)
+#define LEAT_ITEM_(item) const_cast<void *>(static_cast<const void *>(item))
 #else
 #define LEAT_C_
+#define LEAT_CAST_(type, value) ((type)(value))
+#define LEAT_ITEM_(item) ((void *)(uintptr_t)(const void *)(item))
 #endif
 
 /* For the library only: marks what it exports, all of it with the linkage of C. */

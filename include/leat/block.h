@@ -205,8 +205,8 @@ LEAT_API int leat_block_call(leat_block *b, leat_block *other, const leat_block_
         static const leat_block_type leat_type_ = { (step), LEAT_HERE(step) }; \
         &leat_type_; \
     })
-#define LEAT_LABEL_(label) (__extension__(char *) &&label)
-#define LEAT_GOTO_(address) __extension__({ goto *(void *)(address); })
+#define LEAT_LABEL_(label) LEAT_CAST_(char *, __extension__ &&label)
+#define LEAT_GOTO_(address) __extension__({ goto *LEAT_CAST_(void *, address); })
 /* clang-format on */
 #define LEAT_PASTE2_(a, b) a##b
 #define LEAT_PASTE_(a, b) LEAT_PASTE2_(a, b)
@@ -214,7 +214,7 @@ LEAT_API int leat_block_call(leat_block *b, leat_block *other, const leat_block_
     LEAT_AWAIT_LABEL_(b, operation, LEAT_PASTE_(leat_resume_, __COUNTER__))
 #define LEAT_AWAIT_LABEL_(b, operation, label) \
     do { \
-        (b)->leat_resume = (int)(LEAT_LABEL_(label) - LEAT_LABEL_(leat_begin)); \
+        (b)->leat_resume = LEAT_CAST_(int, LEAT_LABEL_(label) - LEAT_LABEL_(leat_begin)); \
         (b)->line = __LINE__; \
         if ((operation) == LEAT_PARKED_) \
             return LEAT_PARKED_; \

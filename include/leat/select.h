@@ -38,8 +38,7 @@ typedef struct leat_case {
  * NULL. */
 /* clang-format off */
 #define LEAT_RECV(chan, to) { (chan), (to), LEAT_CASE_RECV, 0, { NULL } }
-#define LEAT_SEND(chan, from) \
-    { (chan), (void *)(uintptr_t)(const void *)(from), LEAT_CASE_SEND, 0, { NULL } }
+#define LEAT_SEND(chan, from) { (chan), LEAT_ITEM_(from), LEAT_CASE_SEND, 0, { NULL } }
 /* clang-format on */
 
 /* Waits until one of the `n` cases happens, or until the deadline; n is at most INT_MAX. With
