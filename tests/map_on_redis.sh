@@ -29,8 +29,9 @@ map --on="$queue" -o 'files/{}' seq ::: 10 20000
 is 'files' '10 20000' "$(wc -l <files/10) $(wc -l <files/20000)"
 gives 'a folder' 0 /usr --on="$queue" --dir=/usr pwd ::: ''
 gives 'variables' 0 '1 1' --on="$queue" -s 'echo $LEAT_SEQ $LEAT_TRY' ::: a
+in_proc='grep -czE "PASSWORD=[^[:cntrl:]]" /proc/$PPID/environ'
 gives 'no password for jobs' 0 'none 0' --on="$queue" \
-    -s 'echo ${LEAT_LINK_PASSWORD-none} $(grep -czE "PASSWORD=[^[:cntrl:]]" /proc/$PPID/environ)' ::: x
+    -s "echo \${LEAT_LINK_PASSWORD-none} \$($in_proc)" ::: x
 odd=$(printf '%b' "$(for i in $(seq 255); do printf '\\x%02x' "$i"; done)")
 printf '%s\0' "$odd" | map -0 --on="$queue" -s 'printf %s "$1"' >"$out/got"
 printf '%s' "$odd" >"$out/wanted"

@@ -1,5 +1,5 @@
 /* test_look_server.c: the page that a program serves about itself: addresses, requests, answers. */
-#include "support.h"
+#include "look_client.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -7,83 +7,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
-#include <unistd.h>
-
-enum { ANSWER = 1 << 20 };
-
-static char folder[64], path[128], address[160], answer[ANSWER];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/leat-look-XXXXXX");
-    CHECK(mkdtemp(folder));
-    snprintf(path, sizeof path, "%s/socket", folder);
-    snprintf(address, sizeof address, "unix:%s", path);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    return rmdir(folder);
-}
-
-/* ---- a client ---- */
-
-static int client(void)
-{
-    struct sockaddr_un un = { .sun_family = AF_UNIX };
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    memcpy(un.sun_path, path, strlen(path) + 1);
-    CHECK(fd >= 0);
-    CHECK_IS(0, connect(fd, (struct sockaddr *)&un, sizeof un));
-    return fd;
-}
-
-static void say(int fd, const char *text)
-{
-    CHECK_IS((ssize_t)strlen(text), send(fd, text, strlen(text), MSG_NOSIGNAL));
-}
-
-/* Reads to the end of the connection; the answer's status. */
-static int hear(int fd)
-{
-    size_t n = 0;
-    ssize_t got;
-    int status = 0;
-    while ((got = read(fd, answer + n, sizeof answer - 1 - n)) > 0)
-        n += (size_t)got;
-    answer[n] = 0;
-    close(fd);
-    CHECK(n < sizeof answer - 1);
-    if (n)
-        CHECK_IS(1, sscanf(answer, "HTTP/1.1 %d ", &status));
-    return status;
-}
-
-/* Asks with these lines after the first one. */
-static int ask_with(const char *target, const char *headers)
-{
-    char request[512];
-    int fd = client();
-    snprintf(request, sizeof request, "GET %s HTTP/1.1\r\n%s\r\n", target, headers);
-    say(fd, request);
-    return hear(fd);
-}
-
-static int ask(const char *target)
-{
-    return ask_with(target, "Host: localhost\r\n");
-}
-
-static bool answer_has(const char *text)
-{
-    return strstr(answer, text) != NULL;
-}
 
 /* ---- addresses ---- */
 
@@ -437,70 +361,8 @@ static void test_stuck(void **state)
     CHECK_IS(0, leat_stop());
 }
 
-static unsigned passed(const char *name)
-{
-    char text[64];
-    unsigned n;
-    CHECK_IS(200, ask("/json"));
-    snprintf(text, sizeof text, "\"name\":\"%s\"", name);
-    const char *at = strstr(answer, text);
-    CHECK(at && (at = strstr(at, "\"passed\":")));
-    CHECK_IS(1, sscanf(at, "\"passed\":%u", &n));
-    return n;
-}
-
-enum { ITEMS = 1000, MANY = 8 };
-
-static int sends(void *ch)
-{
-    for (int i = 0; i < ITEMS; i++)
-        CHECK_IS(0, leat_send(ch, &i));
-    return 0;
-}
-
-/* An item counts once it has been received, however the channel passes it on. */
-static int counts(void *unused)
-{
-    static const struct {
-        const char *name;
-        leat_buffer buffer;
-        size_t capacity;
-    } kinds[] = { { "straight", LEAT_FIXED, 0 },
-                  { "buffered", LEAT_FIXED, 16 },
-                  { "sliding", LEAT_SLIDING, 2 * ITEMS } };
-    int item, items[MANY];
-    (void)unused;
-    leat_scope *s = leat_scope_open(LEAT_NEVER);
-    CHECK_IS(0, leat_look(s, address, NULL));
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        leat_chan *ch = leat_chan_open(s, &(leat_chan_spec){ .item_size = sizeof(int),
-                                                             .capacity = kinds[i].capacity,
-                                                             .buffer = kinds[i].buffer,
-                                                             .name = kinds[i].name });
-        leat_scope *inner = leat_scope_open(LEAT_NEVER);
-        CHECK_IS(0, leat_go(inner, sends, ch));
-        for (int n = 0; n < ITEMS; n++)
-            CHECK_IS(0, leat_recv(ch, &item));
-        CHECK_IS(ITEMS, passed(kinds[i].name));
-        /* A thread that finds a buffer empty splits it. */
-        CHECK_IS(0, leat_go_blocking(inner, sends, ch));
-        for (int64_t n = 0, got; n < ITEMS; n += got)
-            CHECK((got = leat_recv_many(ch, items, n + MANY < ITEMS ? MANY : 1, LEAT_NEVER)) > 0);
-        CHECK_IS(0, leat_scope_close(inner));
-        CHECK_IS(2 * ITEMS, passed(kinds[i].name));
-    }
-    CHECK_IS(0, leat_scope_close(s));
-    return 0;
-}
-
-static void test_passed(void **state)
-{
-    (void)state;
-    CHECK_IS(0, leat_main_with(counts, NULL, &(leat_options){ .workers = 2 }));
-}
-
-/* poll(2) refuses more entries than a process may have descriptors. (If the test has inherited many,
- * it shows nothing.) */
+/* poll(2) refuses more entries than a process may have descriptors. (If the test has inherited
+ * many, it shows nothing.) */
 static int with_few_descriptors(void *unused)
 {
     (void)unused;
@@ -534,10 +396,13 @@ static void test_few_descriptors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_addresses), cmocka_unit_test(test_seeded_world),
-        cmocka_unit_test(test_requests),  cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_gone),      cmocka_unit_test(test_stuck),
-        cmocka_unit_test(test_passed),    cmocka_unit_test(test_few_descriptors),
+        cmocka_unit_test(test_addresses),
+        cmocka_unit_test(test_seeded_world),
+        cmocka_unit_test(test_requests),
+        cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_gone),
+        cmocka_unit_test(test_stuck),
+        cmocka_unit_test(test_few_descriptors),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

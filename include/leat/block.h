@@ -128,7 +128,7 @@ LEAT_API int leat_block_join(leat_block *block);
         if ((b)->status == -EAGAIN) \
             LEAT_AWAIT_SEND(b, chan, item); \
         if (((b)->status == -EPIPE || (b)->status == -ECANCELED) && leat_chan_drop_fn(chan)) \
-            leat_chan_drop_fn(chan)((void *)(uintptr_t)(const void *)(item)); \
+            leat_chan_drop_fn(chan)(LEAT_ITEM_(item)); \
         if ((b)->status == -ECANCELED) \
             leat_cut(chan); \
         else \

@@ -230,10 +230,10 @@ LEAT_API int leat_mix_others(leat_mix *mix, unsigned others);
 
 /* Adds an input, or changes the state of one. `state` is 0 or flags (LEAT_MIX_MUTE, LEAT_MIX_PAUSE,
  * LEAT_MIX_SOLO), and applies from the next item on. An input that is closed is removed; one that
- * is paused and holds items then stays while it is paused. If the channel has no scope, the mix holds a
- * reference to the channel as long as it needs it: perhaps for a moment after the channel has been
- * removed. Any other channel must stay until the mix's scope has closed. A party that may call
- * leat_go for the mix's scope may call this.
+ * is paused and holds items then stays while it is paused. If the channel has no scope, the mix
+ * holds a reference to the channel as long as it needs it: perhaps for a moment after the channel
+ * has been removed. Any other channel must stay until the mix's scope has closed. A party that may
+ * call leat_go for the mix's scope may call this.
  * Returns 0, -EINVAL, -ENOMEM. */
 LEAT_API int leat_admix(leat_mix *mix, leat_chan *in, unsigned state);
 

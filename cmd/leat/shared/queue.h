@@ -34,8 +34,8 @@ bool queue_is_meant(const char *text);
 const char *queue_read(struct queue *q, const char *text);
 void queue_free(struct queue *q);
 
-/* Takes LEAT_LINK_PASSWORD out of the environment, also where /proc shows a job the environment with
- * which this process began. */
+/* Takes LEAT_LINK_PASSWORD out of the environment, also where /proc shows a job the environment
+ * with which this process began. */
 void queue_hide_password(void);
 
 /* Says why the engine cannot be used. */
