@@ -2,6 +2,7 @@
  * workers that compute, sleep, or are looked at by others. */
 #define _GNU_SOURCE
 #include "descriptors.h"
+#include "sockets.h"
 
 #include "io/io.h"
 #include "sched/current.h"
@@ -195,6 +196,7 @@ enum { READS = 40 };
 
 struct stray {
     leat_io *near, *far;
+    bool selects;
     _Atomic(struct lt_worker *) at;
     _Atomic int reads;
     struct rlimit limit;
@@ -207,6 +209,9 @@ static int read_from_afar(void *arg)
     char byte;
     atomic_store(&stray->at, lt_current_worker());
     for (int i = 0; i < READS; i++) {
+        leat_case cases[] = { LEAT_READABLE(stray->near) };
+        if (stray->selects)
+            CHECK_IS(0, leat_select(cases, 1, late()));
         CHECK_IS(1, leat_read_until(stray->near, &byte, 1, late()));
         if (i == READS / 2)
             CHECK_IS(0, setrlimit(RLIMIT_NOFILE, &stray->limit));
@@ -228,15 +233,14 @@ static void write_when_read(struct stray *stray)
  * where it is, until there are some. */
 static int follows_when_it_can(void *arg)
 {
-    (void)arg;
     CHECK_IS(0, leat_pin());
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
     struct lt_worker *here = lt_current_worker();
-    struct stray stray = { .at = NULL };
+    struct stray stray = { .selects = *(bool *)arg };
     adopt_pair(scope, SOCK_STREAM, &stray.near, &stray.far);
     find_empty(stray.near);
     CHECK_IS(0, getrlimit(RLIMIT_NOFILE, &stray.limit));
-    struct rlimit none = { 0, stray.limit.rlim_max };
+    struct rlimit none = { 1, stray.limit.rlim_max }; /* poll(2) needs one for each entry */
     CHECK_IS(0, setrlimit(RLIMIT_NOFILE, &none));
     CHECK_IS(0, leat_go_pinned(scope, read_from_afar, &stray));
     while (!atomic_load(&stray.at)) /* this worker is held up: the other one starts it */
@@ -252,15 +256,77 @@ static int follows_when_it_can(void *arg)
 static void follows_a_task_when_it_can(void **state)
 {
     (void)state;
-    CHECK_IS(0, leat_main_with(follows_when_it_can, NULL, &(leat_options){ .workers = 2 }));
+    for (int selects = 0; selects < 2; selects++)
+        CHECK_IS(0, leat_main_with(follows_when_it_can, &(bool){ selects },
+                                   &(leat_options){ .workers = 2 }));
+}
+
+static int welcome(leat_io *guest, void *arg)
+{
+    (void)arg;
+    CHECK_IS(1, leat_write(guest, "x", 1));
+    return 0;
+}
+
+static int serve_from_afar(void *arg)
+{
+    struct stray *stray = arg;
+    atomic_store(&stray->at, lt_current_worker());
+    CHECK_IS(0, leat_serve(stray->near, welcome, NULL, NULL));
+    return 0;
+}
+
+static void call_once(const struct stray *stray, const char *text)
+{
+    leat_io *guest;
+    char byte;
+    while (receivers_of(lt_io_chan(stray->near, LT_IN)) == 0)
+        leat_sleep(20 * LEAT_US);
+    CHECK_IS(0, leat_connect(NULL, text, &guest, late()));
+    CHECK_IS(1, leat_read(guest, &byte, 1));
+    CHECK_IS(0, leat_io_unref(guest));
+}
+
+/* The listener is registered with the caller's worker, and its server runs on the other one. */
+static int listener_follows(void *arg)
+{
+    (void)arg;
+    CHECK_IS(0, leat_pin());
+    char text[LEAT_ADDRESS_TEXT];
+    leat_io *none;
+    struct lt_worker *here = lt_current_worker();
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    struct stray stray = { .near = listen_at("127.0.0.1:0", 0, text) };
+    CHECK_IS(-EAGAIN, leat_accept(stray.near, NULL, &none, LEAT_NOW));
+    CHECK(atomic_load(&stray.near->source.worker) == here);
+    CHECK_IS(0, leat_go_pinned(scope, serve_from_afar, &stray));
+    while (!atomic_load(&stray.at)) /* this worker is held up: the other one starts it */
+        nap();
+    CHECK(atomic_load(&stray.at) != here);
+    for (int i = 0; i < READS; i++)
+        call_once(&stray, text);
+    CHECK(atomic_load(&stray.near->source.worker) == atomic_load(&stray.at));
+    CHECK_IS(0, leat_io_close(stray.near));
+    CHECK_IS(0, leat_scope_close(scope));
+    CHECK_IS(0, leat_io_unref(stray.near));
+    return leat_unpin();
+}
+
+static void a_listener_follows_its_server(void **state)
+{
+    (void)state;
+    CHECK_IS(0, leat_main_with(listener_follows, NULL, &(leat_options){ .workers = 2 }));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(outlives_the_runtime),       cmocka_unit_test(stops_beside_a_thread),
-        cmocka_unit_test(wakes_although_others_look), cmocka_unit_test(threads_read_beside_a_hog),
+        cmocka_unit_test(outlives_the_runtime),
+        cmocka_unit_test(stops_beside_a_thread),
+        cmocka_unit_test(wakes_although_others_look),
+        cmocka_unit_test(threads_read_beside_a_hog),
         cmocka_unit_test(follows_a_task_when_it_can),
+        cmocka_unit_test(a_listener_follows_its_server),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,9 +75,7 @@ static LT_COLD void follow(leat_io *io, const struct lt_worker *here)
         lt_io_raise(io, EPOLLIN | EPOLLOUT);
 }
 
-/* Called before a wait: a task may have moved since it registered its descriptor. After some waits
- * on another worker the descriptor follows it, so that an event need not wake two workers. */
-static void follow_task(leat_io *io)
+void lt_io_follow(leat_io *io)
 {
     const struct lt_worker *here = lt_current_worker(),
                            *there = atomic_load_explicit(&io->source.worker, memory_order_relaxed);
@@ -95,7 +93,7 @@ int lt_io_wait(leat_io *io, enum lt_way way, int64_t deadline)
     struct lt_chan_wait op;
     leat_chan *ch = lt_io_chan(io, way);
     struct lt_party *self = lt_current_party();
-    follow_task(io);
+    lt_io_follow(io);
     int error = lt_wait_prepare(self);
     if (error)
         return error;

@@ -223,13 +223,22 @@ static int wait_for_room(const struct server *server)
     return error;
 }
 
-/* After -EAGAIN the listener's channel is up to date. */
+/* Called after -EAGAIN: the listener's channel is up to date. */
+static int wait_for_guest(struct server *server)
+{
+    if (!lt_io_enter(server->listener))
+        return -EBADF;
+    lt_io_follow(server->listener);
+    lt_io_leave(server->listener);
+    return wait_for(server, lt_io_chan(server->listener, LT_IN));
+}
+
 static int accept_guest(struct server *server)
 {
     for (;;) {
         int error = leat_accept(server->listener, NULL, &server->held, LEAT_NOW);
         if (error == -EAGAIN)
-            error = wait_for(server, lt_io_chan(server->listener, LT_IN));
+            error = wait_for_guest(server);
         if (error || server->held)
             return error;
     }
