@@ -185,9 +185,9 @@ int lt_io_settle(leat_io *io, unsigned events);
  * none. */
 int lt_io_find(leat_io *io, enum lt_way way, leat_chan **ch);
 
-/* Called before a wait, by a user of the descriptor: its task may have moved since it registered the
- * descriptor. After some waits on another worker the descriptor follows the task, so that an event
- * need not wake two workers. */
+/* Called before a wait, by a user of the descriptor: its task may have moved since the descriptor
+ * was registered. After some waits on another worker the descriptor follows the task, so that an
+ * event need not wake two workers. */
 void lt_io_follow(leat_io *io);
 
 /* Waits until the channel is raised. The deadline is not LEAT_NOW. 0; -EBADF if it was closed;
