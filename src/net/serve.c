@@ -30,8 +30,8 @@
 #define LONGEST_PAUSE LEAT_S
 #define DEFAULT_GRACE (10 * LEAT_S)
 
-/* How many fewer, besides a quarter, are clearly fewer. So of 300 connections or more, two workers
- * begin at most 60 % each. */
+/* How many fewer, besides a quarter, are clearly fewer. So of 400 connections or more, each of two
+ * workers begins at most 60 %. */
 enum { CLEARLY_FEWER = 32 };
 
 struct server {
