@@ -86,10 +86,11 @@ static inline bool lt_stage_has_stopped(struct lt_stage *stage)
     return atomic_load_explicit(&stage->stopped, memory_order_relaxed);
 }
 
-/* The same, or whether it is about to: with no lock held, since leat_cancelled may cancel. */
+/* The same, or whether it is about to. Called with no lock held. Several times an item: so not by
+ * leat_cancelled, which looks at the clock. */
 static inline bool lt_stage_is_stopped(struct lt_stage *stage)
 {
-    return lt_stage_has_stopped(stage) || leat_cancelled(stage->flow.scope);
+    return lt_stage_has_stopped(stage) || lt_scope_sees_cancel(stage->flow.scope);
 }
 
 /* Makes the caller the taker, with a slot. NULL: not now, and the caller must wait for a seat. */

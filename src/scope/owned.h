@@ -37,3 +37,9 @@ void lt_scope_leave(leat_scope *scope, int result);
 /* Cancels a scope and all scopes inside it. If the scope was not marked before, leat_scope_close
  * will return `reason`. The caller makes sure that the scope is not freed meanwhile. */
 void lt_scope_cancel(leat_scope *scope, int reason);
+
+/* Whether the scope or a scope around it is cancelled; a look at deadlines is left to their timers.
+ * A cancel marks a scope some time after its parent. Meanwhile a wait may end with -ECANCELED for
+ * the parent's mark (lt_wait_closed). So this does not wait for the canceller: if a parent is
+ * marked, it cancels the scope itself. Called with no lock held. */
+bool lt_scope_sees_cancel(leat_scope *scope);

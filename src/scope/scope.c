@@ -423,23 +423,30 @@ static bool deadline_has_passed(const leat_scope *scope)
     return scope->deadline != LEAT_NEVER && scope->deadline <= lt_clock_now();
 }
 
-/* A cancel marks a scope some time after its parent. Meanwhile a wait may end with -ECANCELED for
- * the parent's mark (lt_wait_closed). So this does not wait for the canceller: if a parent is
- * marked, it cancels the scope itself. It does the same for a deadline that has passed: the timer
- * fires between parties, and if each worker runs a party that computes, that may take long. */
+bool lt_scope_sees_cancel(leat_scope *scope)
+{
+    const leat_scope *marked = scope;
+    while (marked && !lt_scope_is_cancelled(marked))
+        marked = marked->parent;
+    if (marked && marked != scope)
+        lt_scope_cancel(scope, -ECANCELED);
+    return marked != NULL;
+}
+
+/* The timer of a deadline fires between parties, and if each worker runs a party that computes,
+ * that may take long. So this looks at the deadlines itself. */
 int leat_cancelled(const leat_scope *scope)
 {
     if (!scope)
         scope = lt_current_party()->scope;
-    const leat_scope *ended = scope;
-    while (ended && !lt_scope_is_cancelled(ended) && !deadline_has_passed(ended))
-        ended = ended->parent;
-    if (ended && !lt_scope_is_cancelled(ended))
-        lt_scope_cancel((leat_scope *)ended, -ETIMEDOUT);
-    if (ended && ended != scope)
-        lt_scope_cancel((leat_scope *)scope, -ECANCELED);
+    const leat_scope *late = scope;
+    while (late && !lt_scope_is_cancelled(late) && !deadline_has_passed(late))
+        late = late->parent;
+    if (late && !lt_scope_is_cancelled(late))
+        lt_scope_cancel((leat_scope *)late, -ETIMEDOUT);
+    bool cancelled = lt_scope_sees_cancel((leat_scope *)scope);
     lt_point(); /* or in a seeded world a loop that only asks this would never end */
-    return ended != NULL;
+    return cancelled;
 }
 
 /* A scope's parent outlives the scope. */
