@@ -406,6 +406,23 @@ static int leaves_the_item_to_the_promise(void *arg)
 }
 ON_WORKERS(leaves_the_item_to_the_promise);
 
+/* Only leat sends to a timeout. */
+static int sends_to_no_timeout(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *in = leat_chan_make(s, 0, 1), *late = leat_timeout(LEAT_NEVER);
+    CHECK(!leat_pipe(s, in, late, LEAT_ENDS_OPEN));
+    CHECK(!leat_onto(s, late, NULL, 3, LEAT_ENDS_OPEN));
+    CHECK(!leat_mix_open(s, late, LEAT_MIX_MUTE));
+    CHECK_IS(-EINVAL, leat_balance(s, in, &late, 1, LEAT_ENDS_OPEN));
+    CHECK_IS(-EINVAL, leat_tap(leat_mult_open(s, in, NULL), late, 0, LEAT_ENDS_OPEN));
+    CHECK_IS(0, leat_close(in));
+    CHECK_IS(0, leat_chan_unref(late));
+    return leat_scope_close(s);
+}
+ON_WORKERS(sends_to_no_timeout);
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -419,6 +436,7 @@ int main(void)
         TESTS_ON_WORKERS(begins_and_ends),
         TESTS_ON_WORKERS(tells_errors_from_the_end),
         TESTS_ON_WORKERS(leaves_the_item_to_the_promise),
+        TESTS_ON_WORKERS(sends_to_no_timeout),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

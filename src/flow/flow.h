@@ -9,6 +9,7 @@
 #pragma once
 
 #include "base/item.h"
+#include "chan/more.h"
 #include "scope/owned.h"
 #include "scope/sight.h"
 
@@ -70,10 +71,17 @@ void lt_flow_end(leat_chan *out, leat_ending ending, int status);
  * output cut short may return -ECANCELED. */
 void lt_flow_conclude(struct lt_flow *flow, int verdict, int status);
 
-/* Whether items of `in` may go to `out`: both exist, are different, and have the same item size. */
+/* Whether an operator may send to `out`: it exists, and not only leat itself sends to it. */
+static inline bool lt_flow_may_fill(const leat_chan *out)
+{
+    return out && !lt_chan_is_kept(out);
+}
+
+/* Whether items of `in` may go to `out`: the two are different, and have the same item size. */
 static inline bool lt_flow_fits(const leat_chan *in, const leat_chan *out)
 {
-    return in && out && in != out && leat_chan_item_size(in) == leat_chan_item_size(out);
+    return in && in != out && lt_flow_may_fill(out) &&
+           leat_chan_item_size(in) == leat_chan_item_size(out);
 }
 
 /* Hands an item to a drop function, if there is one. */

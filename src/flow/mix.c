@@ -217,7 +217,7 @@ static const struct lt_owned_kind owned_kind = { .free = lt_flow_free, .see = se
 
 leat_mix *leat_mix_open(leat_scope *scope, leat_chan *out, unsigned others)
 {
-    if (!out || !is_for_others(others))
+    if (!lt_flow_may_fill(out) || !is_for_others(others))
         return NULL;
     leat_mix *mix = lt_flow_make(scope, NULL, out, sizeof *mix, &owned_kind);
     if (!mix)

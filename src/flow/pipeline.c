@@ -322,7 +322,7 @@ static bool fill_in_defaults(leat_pipeline_spec *spec, const leat_chan *in)
            (spec->failing != LEAT_FAIL_TELLS || spec->out_size >= sizeof(leat_outcome)) &&
            in != spec->out &&
            (!spec->out ||
-            (!lt_chan_is_kept(spec->out) && leat_chan_item_size(spec->out) == spec->out_size));
+            (lt_flow_may_fill(spec->out) && leat_chan_item_size(spec->out) == spec->out_size));
 }
 
 static bool make_slots(struct lt_stage *stage)

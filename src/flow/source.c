@@ -29,7 +29,8 @@ static int send_items(leat_block *b)
 leat_chan *leat_onto(leat_scope *scope, leat_chan *ch, const void *items, size_t n,
                      leat_ending ending)
 {
-    if (!ch || (!items && n && leat_chan_item_size(ch)) || ending > LEAT_ENDS_OPEN)
+    if (!lt_flow_may_fill(ch) || (!items && n && leat_chan_item_size(ch)) ||
+        ending > LEAT_ENDS_OPEN)
         return NULL;
     struct onto *o = lt_flow_make(scope, NULL, ch, sizeof *o, NULL);
     if (!o)
