@@ -3,8 +3,9 @@
  * If no caller waits and there are permits, a caller takes them by compare-and-swap. All other
  * callers are counted in `waiting` and form a line: `turn` has one item, and the party that has
  * received it is at the head. So the line has the channel's order, deadlines and cancelling. The
- * head waits for `freed`. No release is lost: a release sends to `freed` after it has added its
- * permits, and the head looks for permits after it has received. */
+ * head finds too few permits, marks their number in the same step as WANTED, and waits for `freed`.
+ * The release that finds the mark sends to `freed`. Any other release touches the semaphore no more
+ * once it has added its permits: the party that gets them may end the scope. */
 #include "flow/flow.h"
 
 #include "sched/current.h"
@@ -16,9 +17,16 @@ struct leat_semaphore {
     struct lt_flow flow; /* has no block */
     leat_chan *turn, *freed;
     int64_t total;
-    _Atomic int64_t permits;
+    _Atomic int64_t permits; /* with the mark WANTED, or not */
     _Atomic uint64_t waiting;
 };
+
+#define WANTED INT64_MIN
+
+static int64_t number(int64_t permits)
+{
+    return permits & ~WANTED;
+}
 
 leat_semaphore *leat_semaphore_open(leat_scope *scope, int64_t permits)
 {
@@ -36,22 +44,24 @@ leat_semaphore *leat_semaphore_open(leat_scope *scope, int64_t permits)
     return s;
 }
 
-static bool take(leat_semaphore *s, int64_t n)
+/* If there are too few: adds `mark`, which is WANTED or 0. */
+static bool take(leat_semaphore *s, int64_t n, int64_t mark)
 {
     int64_t before = atomic_load_explicit(&s->permits, memory_order_relaxed);
+    bool taken;
     do
-        if (before < n)
-            return false;
+        taken = number(before) >= n;
     while (!atomic_compare_exchange_weak_explicit(
         /* Acquire: sees what was done under the permits before they were released. */
-        &s->permits, &before, before - n, memory_order_acquire, memory_order_relaxed));
-    return true;
+        &s->permits, &before, taken ? before - n : before | mark, memory_order_acquire,
+        memory_order_relaxed));
+    return taken;
 }
 
 static bool take_at_once(leat_semaphore *s, int64_t n)
 {
     /* Relaxed: a party that began to wait before this call is seen, and all others come later. */
-    return atomic_load_explicit(&s->waiting, memory_order_relaxed) == 0 && take(s, n);
+    return atomic_load_explicit(&s->waiting, memory_order_relaxed) == 0 && take(s, n, 0);
 }
 
 static int take_in_turn(leat_semaphore *s, int64_t n, int64_t deadline)
@@ -59,12 +69,13 @@ static int take_in_turn(leat_semaphore *s, int64_t n, int64_t deadline)
     atomic_fetch_add_explicit(&s->waiting, 1, memory_order_relaxed);
     int error = leat_recv_until(s->turn, NULL, deadline);
     if (!error) {
-        while (!error && !take(s, n))
+        while (!error && !take(s, n, WANTED))
             error = leat_recv_until(s->freed, NULL, deadline);
         leat_try_send(s->turn, NULL);
     }
     atomic_fetch_sub_explicit(&s->waiting, 1, memory_order_relaxed);
-    return error;
+    /* The scope closes: no party is left to release a permit. */
+    return error == -EPIPE ? -EDEADLK : error;
 }
 
 int leat_acquire_until(leat_semaphore *s, int64_t n, int64_t deadline)
@@ -101,18 +112,21 @@ int leat_release(leat_semaphore *s, int64_t n)
         return -EINVAL;
     int64_t before = atomic_load_explicit(&s->permits, memory_order_relaxed);
     do
-        if (n > s->total - before)
+        if (n > s->total - number(before))
             return -EINVAL;
     while (!atomic_compare_exchange_weak_explicit(
         /* Release: see take. */
-        &s->permits, &before, before + n, memory_order_release, memory_order_relaxed));
-    leat_try_send(s->freed, NULL);
+        &s->permits, &before, number(before) + n, memory_order_release, memory_order_relaxed));
+    if (before & WANTED)
+        leat_try_send(s->freed, NULL);
+    else
+        lt_point();
     return 0;
 }
 
 int64_t leat_permits(const leat_semaphore *s)
 {
-    return s ? atomic_load_explicit(&s->permits, memory_order_relaxed) : 0;
+    return s ? number(atomic_load_explicit(&s->permits, memory_order_relaxed)) : 0;
 }
 
 /* ---- latches ---- */
