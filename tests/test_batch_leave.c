@@ -254,6 +254,38 @@ static int forgotten_tickets_do_not_leak(void *arg)
 }
 ON_WORKERS(forgotten_tickets_do_not_leak);
 
+/* Callers that come and leave while one stays do not add up, and the others keep their order. */
+static int callers_that_leave_take_no_room(void *arg)
+{
+    (void)arg;
+    enum { STAY = 8, ALL = 1000, EACH = 3 };
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    struct adder a = { .error = 0 };
+    adder_open(&a, s);
+    leat_ticket first, tickets[STAY];
+    CHECK_IS(0, leat_batch_put(a.batcher, &(int){ 0 }, 1, &first));
+    for (int i = 0; i < ALL; i++) {
+        leat_ticket *ticket = &tickets[i % STAY];
+        if (i >= STAY)
+            CHECK_IS(0, leat_batch_forget(ticket));
+        CHECK_IS(0,
+                 leat_batch_put(a.batcher, (int[EACH]){ i, i, i }, (size_t)(1 + i % EACH), ticket));
+    }
+    CHECK(lt_ticket(&first)->batch->store->room <= 4 * (1 + STAY * EACH));
+    int results[EACH];
+    for (int i = ALL - STAY; i < ALL; i++) {
+        CHECK_IS(0, leat_batch_get(&tickets[i % STAY], results, NULL, LEAT_NEVER));
+        for (int j = 0; j <= i % EACH; j++)
+            CHECK_IS(i + 1, results[j]);
+    }
+    CHECK_IS(0, leat_batch_get(&first, results, NULL, LEAT_NEVER));
+    CHECK_IS(1, results[0]);
+    for (size_t i = 1; i < a.n; i++)
+        CHECK(a.items[i] >= a.items[i - 1]);
+    return leat_scope_close(s);
+}
+ON_WORKERS(callers_that_leave_take_no_room);
+
 /* ---- lingering ---- */
 
 static void open_lingering(struct adder *a, leat_scope *s, int64_t ns, size_t least, size_t most)
@@ -360,6 +392,7 @@ int main(void)
         TESTS_ON_WORKERS(a_leader_that_has_begun_stays),
         TESTS_ON_WORKERS(puts_nothing_in_a_cancelled_scope),
         TESTS_ON_WORKERS(forgotten_tickets_do_not_leak),
+        TESTS_ON_WORKERS(callers_that_leave_take_no_room),
         TESTS_ON_WORKERS(lingers_for_its_time),
         TESTS_ON_WORKERS(stops_lingering_early),
         TESTS_ON_WORKERS(a_lingering_leader_can_leave),

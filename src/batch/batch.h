@@ -36,11 +36,13 @@ struct lt_party;
 /* Spare batches that a batcher keeps: one forms, one runs, and one or two have unread results. */
 enum { LT_BATCH_SPARES = 4 };
 
+struct lt_claim_check;
+
 /* The items of one put. */
 struct lt_run {
     size_t from, n;
-    size_t bytes; /* their size by the spec's `bytes` */
-    bool left;    /* the holder left before the batch began: the items are not in it */
+    size_t bytes;                  /* their size by the spec's `bytes` */
+    struct lt_claim_check *holder; /* while the batch forms; NULL: has left, and so have they */
 };
 
 /* One piece of memory for `room` items, with as many results, statuses and runs. */
@@ -118,6 +120,9 @@ int lt_batch_join(leat_batcher *batcher, const void *items, size_t n, leat_ticke
 
 /* Spends a ticket without reading the results. A caller that `leads` gives the right back. */
 void lt_batch_leave(leat_ticket *ticket, bool leads);
+
+/* With the lock held: takes the runs whose holders have left out of a forming batch's store. */
+void lt_batch_close_gaps(struct lt_batch *batch);
 
 /* Gives the right to lead to the next party that waits for it. */
 void lt_batch_pass_on(struct lt_batch *batch);

@@ -112,12 +112,31 @@ static void append(struct lt_batch *batch, const struct put *put, struct lt_clai
         lt_item_copy(store->items + store->used * size, put->items, put->n * size);
     *ticket = (struct lt_claim_check){ .batch = batch, .run = store->runs_used };
     store->runs[store->runs_used++] =
-        (struct lt_run){ .from = store->used, .n = put->n, .bytes = put->bytes };
+        (struct lt_run){ .from = store->used, .n = put->n, .bytes = put->bytes, .holder = ticket };
     store->used += put->n;
     batch->n += put->n;
     if (__builtin_add_overflow(batch->bytes, put->bytes, &batch->bytes))
         batch->bytes = SIZE_MAX;
     batch->holders++;
+}
+
+void lt_batch_close_gaps(struct lt_batch *batch)
+{
+    struct lt_store *store = batch->store;
+    size_t size = batch->batcher->spec.item_size, runs = 0, to = 0;
+    for (size_t i = 0; i < store->runs_used; i++) {
+        struct lt_run run = store->runs[i];
+        if (!run.holder)
+            continue;
+        if (size)
+            memmove(store->items + to * size, store->items + run.from * size, run.n * size);
+        run.from = to;
+        run.holder->run = runs;
+        store->runs[runs++] = run;
+        to += run.n;
+    }
+    store->used = to;
+    store->runs_used = runs;
 }
 
 /* 0; -EPIPE; or -ENOMEM: memory is needed for *room items, and if *batch is NULL, for a batch. */
@@ -129,6 +148,9 @@ static int try_join(leat_batcher *batcher, struct put *put, struct lt_batch **ba
     struct lt_batch *old = youngest(batcher, put->key);
     put->creates = !old || old->passed || !fits(&batcher->spec, old, put);
     *batch = put->creates ? unused(batcher, put) : old;
+    /* Callers that come and leave while others stay must not add up. */
+    if (!put->creates && old->store->used / 2 > old->n)
+        lt_batch_close_gaps(old);
     size_t used = put->creates ? 0 : old->store->used;
     if (!*batch || !make_room(*batch, put, used)) {
         if (__builtin_add_overflow(used, put->n, room))
@@ -229,7 +251,7 @@ void lt_batch_pass_on(struct lt_batch *batch)
 /* With the lock held: takes a run's items out of a forming batch. */
 static void withdraw(struct lt_batch *batch, struct lt_run *run, struct lt_party **woken)
 {
-    run->left = true;
+    run->holder = NULL;
     batch->n -= run->n;
     batch->bytes -= batch->bytes == SIZE_MAX ? 0 : run->bytes;
     batch->batcher->counts.left += run->n;

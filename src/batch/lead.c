@@ -53,6 +53,8 @@ static bool begin(struct lt_batch *batch, int64_t now, bool *alone)
     lt_lock(&batcher->lock);
     bool forming = batch->state == LT_FORMING;
     if (forming) {
+        if (batch->store->used != batch->n)
+            lt_batch_close_gaps(batch);
         lt_list_remove(&batch->node);
         lt_list_append(&batcher->held, &batch->node);
         batch->state = LT_BEGUN;
@@ -68,23 +70,6 @@ static bool begin(struct lt_batch *batch, int64_t now, bool *alone)
 }
 
 /* ---- after it has begun ---- */
-
-/* Closes the gaps of the runs that have left. */
-static void compact(struct lt_batch *batch)
-{
-    struct lt_store *store = batch->store;
-    size_t size = batch->batcher->spec.item_size, to = 0;
-    for (size_t i = 0; i < store->runs_used; i++) {
-        struct lt_run *run = &store->runs[i];
-        if (run->left)
-            continue;
-        if (size && run->from != to)
-            memmove(store->items + to * size, store->items + run->from * size, run->n * size);
-        run->from = to;
-        to += run->n;
-    }
-    store->used = to;
-}
 
 struct call {
     const leat_batcher_spec *spec;
@@ -110,8 +95,6 @@ static int run(struct lt_batch *batch)
 {
     const leat_batcher_spec *spec = &batch->batcher->spec;
     struct lt_store *store = batch->store;
-    if (store->used != batch->n)
-        compact(batch);
     if (spec->result_size)
         memset(store->results, 0, batch->n * spec->result_size);
     for (size_t i = 0; i < batch->n; i++)
