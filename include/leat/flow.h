@@ -25,7 +25,8 @@
  *  - The functions that it calls run on workers, one at a time for each operator. They must not
  *    wait.
  *  - A NULL channel or another wrong argument yields NULL or -EINVAL; a lack of memory yields NULL
- *    or -ENOMEM. So calls chain, and a failure passes through them.
+ *    or -ENOMEM. So calls chain, and a failure passes through them. What a call had made before it
+ *    failed, the scope frees when it closes.
  *  - A party that may call leat_go for the scope may make an operator. To make one never waits.
  *
  * Any party may send to an operator's inputs and receive from its outputs. */

@@ -2,7 +2,9 @@
  *
  * The rules of leat/flow.h hold. Each operator makes a new channel with a capacity of `capacity`
  * items, and has timers of its own. Times are in nanoseconds, 1 or more, and an operator waits at
- * least that long. */
+ * least that long. If an operator runs late, since its worker was busy, it first takes the items
+ * that have come meanwhile, as if they had come in time. So leat_debounce and leat_sample then drop
+ * an item that was due when another has come. */
 #ifndef LEAT_PACE_H
 #define LEAT_PACE_H
 
