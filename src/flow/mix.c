@@ -22,12 +22,11 @@ struct input {
     leat_mix *mix;
     leat_chan *news;
     unsigned state;
-    uint32_t number;   /* of `flow.in` */
     bool begun;        /* its block is started, or about to be */
     bool counted;      /* it has a reference to `flow.in`; otherwise a scope owns that channel */
     uint64_t notified; /* the value of mix->changes at its last news */
     struct lt_close_hook hook;
-    bool hooked; /* under the lock: the hook waits for the end of `flow.in`, or its job is to run */
+    _Atomic bool hooked; /* the hook waits for the end of `flow.in`, or its job is to run */
     leat_case cases[2];
     _Alignas(16) unsigned char item[];
 };
@@ -62,7 +61,7 @@ static bool set_state(struct input *input, unsigned state)
     return had_solos != (mix->solos != 0);
 }
 
-/* The input's role now: REMOVED, LEAT_MIX_PAUSE, LEAT_MIX_MUTE, or 0 to play. */
+/* What the input does now: 0 to play, or any of REMOVED, LEAT_MIX_PAUSE, LEAT_MIX_MUTE. */
 static unsigned role(struct input *input)
 {
     leat_mix *mix = input->mix;
@@ -71,9 +70,7 @@ static unsigned role(struct input *input)
     if (mix->solos && !is_solo(state))
         state |= mix->others;
     lt_unlock(&mix->lock);
-    return state & REMOVED          ? REMOVED
-           : state & LEAT_MIX_PAUSE ? LEAT_MIX_PAUSE
-                                    : state & LEAT_MIX_MUTE;
+    return state & ~(unsigned)LEAT_MIX_SOLO;
 }
 
 /* Makes the input a spare. True: as for set_state. */
@@ -119,12 +116,16 @@ static void notify_all(leat_mix *mix)
  * A paused input takes nothing from its channel, so it would not notice that the channel is closed
  * and empty. While it waits for news a hook does, which counts as a task of the scope. */
 
+static bool is_hooked(const struct input *input)
+{
+    return atomic_load_explicit(&input->hooked, memory_order_acquire);
+}
+
 static void unhook(struct input *input)
 {
     leat_scope *scope = input->mix->flow.scope;
-    lt_lock(&input->mix->lock);
-    input->hooked = false;
-    lt_unlock(&input->mix->lock);
+    /* Release: from here on the hook may be used again. */
+    atomic_store_explicit(&input->hooked, false, memory_order_release);
     lt_scope_leave(scope, 0);
 }
 
@@ -138,12 +139,10 @@ static void input_closed(struct lt_job *job)
 
 static void watch_end(struct input *input)
 {
-    lt_lock(&input->mix->lock);
-    bool hooked = input->hooked;
-    input->hooked = true;
-    lt_unlock(&input->mix->lock);
-    if (hooked)
+    if (is_hooked(input))
         return;
+    /* Relaxed: only the input's block sets it, and the hook's job follows. */
+    atomic_store_explicit(&input->hooked, true, memory_order_relaxed);
     lt_scope_enter(input->mix->flow.scope);
     if (!lt_chan_add_close_hook(input->flow.in, &input->hook, input_closed))
         unhook(input);
@@ -151,10 +150,7 @@ static void watch_end(struct input *input)
 
 static void watch_end_no_more(struct input *input)
 {
-    lt_lock(&input->mix->lock);
-    bool hooked = input->hooked;
-    lt_unlock(&input->mix->lock);
-    if (hooked && lt_chan_remove_close_hook(input->flow.in, &input->hook))
+    if (is_hooked(input) && lt_chan_remove_close_hook(input->flow.in, &input->hook))
         unhook(input);
 }
 
@@ -170,10 +166,10 @@ static int play(leat_block *b)
     struct input *input = LT_CONTAINER(b, struct input, flow.block);
     unsigned now;
     LEAT_BEGIN(b);
-    while ((now = role(input)) != REMOVED) {
-        if (now == LEAT_MIX_PAUSE && is_paused_for_ever(input))
+    while (!((now = role(input)) & REMOVED)) {
+        if (now & LEAT_MIX_PAUSE && is_paused_for_ever(input))
             break;
-        input->cases[1].ch = now == LEAT_MIX_PAUSE ? NULL : input->flow.in;
+        input->cases[1].ch = now & LEAT_MIX_PAUSE ? NULL : input->flow.in;
         LEAT_AWAIT_SELECT_ORDERED(b, input->cases, 2, LEAT_NEVER, NULL);
         if (!input->cases[1].ch)
             watch_end_no_more(input);
@@ -209,7 +205,8 @@ static void see_mix(struct lt_owned *owned, struct lt_sight *sight)
     lt_lock(&mix->lock);
     for (struct lt_node *node = mix->inputs.next; node != &mix->inputs && sight->steps;
          node = node->next, sight->steps--)
-        lt_sight_end(sight->in, &sight->ins, LT_CONTAINER(node, struct input, node)->number);
+        lt_sight_end(sight->in, &sight->ins,
+                     lt_chan_number(LT_CONTAINER(node, struct input, node)->flow.in));
     lt_unlock(&mix->lock);
 }
 
@@ -268,7 +265,7 @@ static struct input *take_spare(leat_mix *mix)
 {
     lt_lock(&mix->lock);
     struct input *spare = LT_FIRST(&mix->spares, struct input, node);
-    if (spare && spare->begun && (spare->hooked || !lt_block_is_over(&spare->flow.block)))
+    if (spare && spare->begun && (is_hooked(spare) || !lt_block_is_over(&spare->flow.block)))
         spare = NULL;
     if (spare)
         lt_list_remove(&spare->node);
@@ -289,13 +286,32 @@ static struct input *make_input(leat_mix *mix, leat_chan *in)
     }
     input->mix = mix;
     input->flow.in = in;
-    input->number = lt_chan_number(in);
     input->flow.drop = lt_chan_drop_received(in);
     input->state = 0;
     input->begun = false;
     input->cases[0] = (leat_case)LEAT_RECV(input->news, NULL);
     input->cases[1] = (leat_case)LEAT_RECV(in, input->item);
     return input;
+}
+
+/* Adds an input whose block is about to start. False: another party has added the channel
+ * meanwhile, and the input is a spare. */
+static bool add(struct input *input)
+{
+    leat_mix *mix = input->mix;
+    lt_lock(&mix->lock);
+    bool adds = !find(mix, input->flow.in);
+    if (adds) {
+        input->begun = true;
+        input->notified = mix->changes;
+        input->counted = leat_chan_ref(input->flow.in) == 0;
+        lt_list_append(&mix->inputs, &input->node);
+        lt_index_add(&mix->index, &input->indexed, lt_index_key(input->flow.in));
+    } else {
+        lt_list_append(&mix->spares, &input->node);
+    }
+    lt_unlock(&mix->lock);
+    return adds;
 }
 
 int leat_admix(leat_mix *mix, leat_chan *in, unsigned state)
@@ -307,25 +323,10 @@ int leat_admix(leat_mix *mix, leat_chan *in, unsigned state)
     struct input *input = make_input(mix, in);
     if (!input)
         return -ENOMEM;
-    lt_lock(&mix->lock);
-    struct input *faster = find(mix, in);
-    if (faster) {
-        lt_list_append(&mix->spares, &input->node);
-    } else {
-        input->notified = mix->changes;
-        input->begun = true;
-        input->counted = leat_chan_ref(in) == 0;
-        lt_list_append(&mix->inputs, &input->node);
-        lt_index_add(&mix->index, &input->indexed, lt_index_key(in));
-    }
-    bool changes = set_state(faster ? faster : input, state);
-    lt_unlock(&mix->lock);
-    if (faster)
-        leat_try_send(faster->news, NULL);
-    else
+    bool added = add(input);
+    change(mix, in, state);
+    if (added)
         leat_go_block(mix->flow.scope, &input->flow.block, play);
-    if (changes)
-        notify_all(mix);
     return 0;
 }
 

@@ -28,7 +28,6 @@ struct tap {
     leat_mult *mult;
     leat_chan *ch;
     unsigned flags, holds;
-    uint32_t number; /* of `ch` */
     leat_ending ending;
     bool counted; /* the tap has a reference to `ch`; otherwise a scope owns it */
     bool busy, begun;
@@ -43,8 +42,9 @@ struct leat_mult {
     struct lt_lock lock;
     struct lt_node taps;
     struct lt_index index;
-    bool over, cut, delivered; /* `cut`: over, and cut short */
-    size_t pending;            /* sends of this round, plus 1 while the round begins them */
+    int over; /* not 0: why it has ended, for lt_flow_end */
+    bool delivered;
+    size_t pending; /* sends of this round, plus 1 while the round begins them */
     _Alignas(16) unsigned char item[];
 };
 
@@ -194,8 +194,7 @@ static void begin_round(leat_mult *m)
 static void end_taps(leat_mult *m, int status)
 {
     lt_lock(&m->lock);
-    m->over = true;
-    m->cut = status == -ECANCELED;
+    m->over = status;
     for (struct tap *tap; (tap = first(m));) {
         unlist(tap);
         lt_unlock(&m->lock);
@@ -232,7 +231,8 @@ static void see_mult(struct lt_owned *owned, struct lt_sight *sight)
     lt_lock(&m->lock);
     for (struct lt_node *node = m->taps.next; node != &m->taps && sight->steps;
          node = node->next, sight->steps--)
-        lt_sight_end(sight->out, &sight->outs, LT_CONTAINER(node, struct tap, node)->number);
+        lt_sight_end(sight->out, &sight->outs,
+                     lt_chan_number(LT_CONTAINER(node, struct tap, node)->ch));
     lt_unlock(&m->lock);
 }
 
@@ -291,20 +291,20 @@ int leat_tap(leat_mult *m, leat_chan *ch, unsigned flags, leat_ending ending)
     tap->op = (leat_op)LEAT_OP(m->flow.scope, 0);
     tap->mult = m;
     tap->ch = ch;
-    tap->number = lt_chan_number(ch);
     tap->counted = leat_chan_ref(ch) == 0;
     tap->flags = flags;
     tap->holds = 1;
     tap->ending = ending;
     lt_lock(&m->lock);
-    bool over = m->over, adds = !over && !find(m, ch);
+    int over = m->over;
+    bool adds = !over && !find(m, ch);
     if (adds) {
         lt_list_append(&m->taps, &tap->node);
         lt_index_add(&m->index, &tap->indexed, lt_index_key(ch));
     }
     lt_unlock(&m->lock);
     if (over)
-        lt_flow_end(ch, ending, m->cut ? -ECANCELED : 0);
+        lt_flow_end(ch, ending, over);
     if (!adds)
         free_tap(tap);
     return 0;

@@ -87,7 +87,6 @@ leat_chan *leat_merge(leat_scope *scope, leat_chan *const *ins, size_t n, size_t
 struct split {
     struct lt_flow flow;
     leat_chan *outs[2]; /* for false and for true; NULL: closed */
-    leat_chan *no, *yes;
     leat_test_fn *test;
     void *arg;
     int side;
@@ -115,8 +114,8 @@ static int part(leat_block *b)
         else if (b->status)
             break;
     }
-    lt_flow_end(s->no, LEAT_ENDS_CLOSED, b->status);
-    lt_flow_end(s->yes, LEAT_ENDS_CLOSED, b->status);
+    for (int i = 0; i < 2; i++)
+        lt_flow_end(s->outs[i], LEAT_ENDS_CLOSED, b->status);
     LEAT_END(b);
 }
 
@@ -136,8 +135,8 @@ int leat_split_sized(leat_scope *scope, leat_chan *in, leat_test_fn *test, void 
               *yes_out = lt_flow_chan(scope, in, yes_capacity);
     if (!s || !no_out || !yes_out)
         return -ENOMEM;
-    *no = s->no = s->outs[0] = no_out;
-    *yes = s->yes = s->outs[1] = yes_out;
+    *no = s->outs[0] = no_out;
+    *yes = s->outs[1] = yes_out;
     s->test = test;
     s->arg = arg;
     lt_flow_sees(&s->flow, NULL, yes_out);

@@ -26,7 +26,7 @@ struct leat_pub {
     struct lt_flow flow;
     leat_pub_spec spec;
     struct lt_lock lock;
-    bool over, cut; /* `cut`: over, and cut short */
+    int over; /* not 0: why it has ended, for lt_flow_end */
     struct lt_index index;
     struct topic *topics, *looked_at; /* `looked_at`: the last in the last search for an idle one */
     struct topic *to;                 /* of the last item; written under the lock */
@@ -115,8 +115,7 @@ static void choose_topic(leat_pub *pub)
 static void end_topics(leat_pub *pub, int status)
 {
     lt_lock(&pub->lock);
-    pub->over = true;
-    pub->cut = status == -ECANCELED;
+    pub->over = status;
     struct topic *topics = pub->topics;
     lt_unlock(&pub->lock);
     for (; topics; topics = topics->next)
@@ -215,11 +214,10 @@ static struct topic *add_topic(leat_pub *pub, struct topic *made)
         pub->topics = made;
         lt_index_add(&pub->index, &made->indexed, topic);
     }
-    bool ends = t || pub->over;
-    int status = pub->cut ? -ECANCELED : 0;
+    int over = pub->over;
     lt_unlock(&pub->lock);
-    if (ends)
-        lt_flow_end(made->ch, LEAT_ENDS_CLOSED, status);
+    if (t || over)
+        lt_flow_end(made->ch, LEAT_ENDS_CLOSED, over);
     return t ? t : made;
 }
 

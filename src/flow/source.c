@@ -16,7 +16,6 @@ static int send_items(leat_block *b)
 {
     struct onto *o = LT_CONTAINER(b, struct onto, flow.block);
     LEAT_BEGIN(b);
-    b->status = 0;
     for (; o->left; o->left--, o->items += o->size) {
         LEAT_AWAIT_SEND(b, o->flow.out, o->items);
         if (b->status)
@@ -72,7 +71,6 @@ static int generate(leat_block *b)
 {
     struct generator *g = LT_CONTAINER(b, struct generator, flow.block);
     LEAT_BEGIN(b);
-    b->status = 0;
     while ((g->result = g->next(g->arg, g->item)) == 0) {
         LEAT_AWAIT_SEND(b, g->flow.out, g->item);
         if (!lt_flow_sent(b->status, g->flow.drop, g->item))
