@@ -104,15 +104,16 @@ static void create(leat_batcher *batcher, struct lt_batch *batch, struct put *pu
     lt_list_append(&batcher->forming, &batch->node);
 }
 
-static void append(struct lt_batch *batch, const struct put *put, struct lt_claim_check *ticket)
+static void append(struct lt_batch *batch, const struct put *put)
 {
     struct lt_store *store = batch->store;
     size_t size = batch->batcher->spec.item_size;
     if (size)
         lt_item_copy(store->items + store->used * size, put->items, put->n * size);
-    *ticket = (struct lt_claim_check){ .batch = batch, .run = store->runs_used };
-    store->runs[store->runs_used++] =
-        (struct lt_run){ .from = store->used, .n = put->n, .bytes = put->bytes, .holder = ticket };
+    *put->ticket = (struct lt_claim_check){ .batch = batch, .run = store->runs_used };
+    store->runs[store->runs_used++] = (struct lt_run){
+        .from = store->used, .n = put->n, .bytes = put->bytes, .holder = put->ticket
+    };
     store->used += put->n;
     batch->n += put->n;
     if (__builtin_add_overflow(batch->bytes, put->bytes, &batch->bytes))
@@ -165,7 +166,7 @@ static int try_join(leat_batcher *batcher, struct put *put, struct lt_batch **ba
     }
     if (put->creates)
         create(batcher, *batch, put);
-    append(*batch, put, put->ticket);
+    append(*batch, put);
     lt_batch_wake(*batch, woken);
     return 0;
 }

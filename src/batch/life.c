@@ -9,16 +9,16 @@
 static bool lay_out(size_t *end, size_t n, size_t size, size_t *at)
 {
     size_t bytes;
-    *at = *end;
-    return !__builtin_mul_overflow(n, size, &bytes) && !__builtin_add_overflow(*end, bytes, end) &&
-           !__builtin_add_overflow(*end, (size_t)15, end) && (*end &= ~(size_t)15, true);
+    if (__builtin_mul_overflow(n, size, &bytes) || __builtin_add_overflow(*end, 15, at))
+        return false;
+    *at &= ~(size_t)15;
+    return !__builtin_add_overflow(*at, bytes, end);
 }
 
 struct lt_store *lt_store_make(const leat_batcher *batcher, size_t room)
 {
-    size_t end = 0, head, items, results, status, runs;
-    if (!lay_out(&end, 1, sizeof(struct lt_store), &head) ||
-        !lay_out(&end, room, batcher->spec.item_size, &items) ||
+    size_t end = sizeof(struct lt_store), items, results, status, runs;
+    if (!lay_out(&end, room, batcher->spec.item_size, &items) ||
         !lay_out(&end, room, batcher->spec.result_size, &results) ||
         !lay_out(&end, room, sizeof(int), &status) ||
         !lay_out(&end, room, sizeof(struct lt_run), &runs))

@@ -183,12 +183,12 @@ static int lapse(leat_block *b)
         LEAT_AWAIT_RECV_UNTIL(b, p->flow.in, p->held, leat_after(p->time), &p->alarm);
         if (b->status)
             break;
-        p->has = 1;
         LEAT_AWAIT_SEND(b, p->flow.out, p->held);
-        if (!sent(p, b->status))
+        if (!lt_flow_sent(b->status, p->flow.drop, p->held))
             break;
     }
-    SEND_THE_REST(b, p);
+    lt_flow_end(p->flow.out, LEAT_ENDS_CLOSED, b->status);
+    LEAT_END(b);
 }
 
 /* ---- making one ---- */

@@ -205,13 +205,12 @@ static int take_and_start(leat_block *b)
                 return 0;
         }
         LEAT_AWAIT_RECV_UNTIL(b, stage->flow.in, stage->took->in, LEAT_NOW, NULL);
-        stage->status = b->status;
-        if (stage->status == -EAGAIN) {
+        if (b->status == -EAGAIN) {
             stage->cases[TAKE].item = stage->took->in;
             LEAT_AWAIT_SELECT_ORDERED(b, stage->cases, 2, LEAT_NEVER, NULL);
-            stage->status = b->status == TAKE ? stage->cases[TAKE].status : -ECANCELED;
+            b->status = b->status == TAKE ? stage->cases[TAKE].status : -ECANCELED;
         }
-        if (!lt_stage_took(stage, stage->took, stage->status))
+        if (!lt_stage_took(stage, stage->took, b->status))
             break;
         start(stage, stage->took);
     }

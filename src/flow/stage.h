@@ -59,7 +59,6 @@ struct lt_stage {
     struct lt_close_hook close_hook;
     leat_case cases[2];            /* of the block that takes */
     leat_result *took, *is_giving; /* slots of the two blocks */
-    int status;
 
     struct lt_lock lock;
     leat_result *free, *first, *last;
