@@ -32,7 +32,8 @@ static int address_errors(void *unused)
     return 0;
 }
 
-/* Two at once cannot have one file; what is no socket stays; a socket without a program goes. */
+/* Two at once cannot have one file; what is no socket stays, and so does the file of another
+ * socket; a socket without a program goes. */
 static int files(void *unused)
 {
     struct stat found;
@@ -64,11 +65,16 @@ static int files(void *unused)
     CHECK_IS(-EADDRINUSE, leat_look(s, address, NULL));
     CHECK_IS(0, unlink(path));
 
+    CHECK_IS(0, leat_look(s, address, NULL));
+    CHECK_IS(0, unlink(path));
     struct sockaddr_un un = { .sun_family = AF_UNIX };
     memcpy(un.sun_path, path, strlen(path) + 1);
-    int stale = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    CHECK_IS(0, bind(stale, (struct sockaddr *)&un, sizeof un));
-    close(stale);
+    int other = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    CHECK_IS(0, bind(other, (struct sockaddr *)&un, sizeof un));
+    CHECK_IS(0, leat_scope_close(s));
+    CHECK_IS(0, stat(path, &found));
+    close(other);
+    s = leat_scope_open(LEAT_NEVER);
     CHECK_IS(0, leat_look(s, address, NULL));
     CHECK_IS(200, ask("/"));
     CHECK_IS(0, leat_scope_close(s));
@@ -151,6 +157,10 @@ static int requests(void *unused)
     int fd = client();
     say(fd, "POST / HTTP/1.1\r\n\r\n");
     CHECK_IS(405, hear(fd));
+    static const char with_body[] = "GET / HTTP/1.1\r\nContent-Length: 1\r\n\r\n"; /* and a 0 */
+    fd = client();
+    CHECK_IS(sizeof with_body, send(fd, with_body, sizeof with_body, MSG_NOSIGNAL));
+    CHECK_IS(200, hear(fd));
     CHECK_IS(0, leat_scope_close(s));
     return 0;
 }

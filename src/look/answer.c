@@ -24,9 +24,10 @@ struct request {
     bool cross_site;   /* a page of another site made the browser ask */
 };
 
-bool lt_request_is_whole(const char *head, size_t n)
+size_t lt_head_length(const char *request, size_t n)
 {
-    return memmem(head, n, "\r\n\r\n", 4) != NULL;
+    const char *end = memmem(request, n, "\r\n\r\n", 4);
+    return end ? (size_t)(end - request) + 4 : 0;
 }
 
 /* Ends the line at its CRLF. Returns the rest, or NULL. */

@@ -18,10 +18,11 @@ struct lt_answer {
     size_t length;
 };
 
-/* Whether the n bytes at `head` include a whole head: it ends with an empty line. */
-bool lt_request_is_whole(const char *head, size_t n);
+/* The length of the head, which ends with an empty line, in the first n bytes of a request; 0: the
+ * head is not whole. */
+size_t lt_head_length(const char *request, size_t n);
 
-/* Parses a whole head, in place; `head[n]` is writable. Writes the whole answer and returns 0. Or
+/* Parses a head, in place; `head[n]` is writable. Writes the whole answer and returns 0. Or
  * begins a trace and returns for how many nanoseconds to record it: lt_answer_trace then ends the
  * trace and writes the answer. */
 int64_t lt_answer(struct lt_answer *to, const struct lt_asker *asker, char *head, size_t n);

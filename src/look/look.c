@@ -36,6 +36,7 @@ struct place {
     int fd;
     bool is_local; /* a UNIX socket */
     char *path;    /* of its file, from the root: the program may change its folder; or NULL */
+    struct stat file;
 };
 
 static bool is_loopback(const leat_address *address)
@@ -88,14 +89,18 @@ static void report_port(const struct place *place)
         dprintf(STDERR_FILENO, "leat: look at http://%s/\n", text);
 }
 
-/* Closes the socket, and removes its file. */
+/* Removes the socket's file, unless another socket has taken its place, and closes the socket. In
+ * this order: while the socket is open, no other file gets its file's number, and no other program
+ * takes the file for one that was left. */
 static void close_place(struct place *place)
 {
     int saved = errno;
-    lt_net_close(place->fd);
-    if (place->path)
+    struct stat now;
+    if (place->path && lstat(place->path, &now) == 0 && now.st_dev == place->file.st_dev &&
+        now.st_ino == place->file.st_ino)
         unlink(place->path);
     free(place->path);
+    lt_net_close(place->fd);
     errno = saved;
 }
 
@@ -112,7 +117,7 @@ static int open_place(struct place *place, const char *address, bool has_token)
         return error;
     const char *path = end.is_local ? ((const struct sockaddr_un *)&end.address.at)->sun_path : "";
     *place = (struct place){ .fd = listen_at(&end, path), .is_local = end.is_local };
-    if (place->fd >= 0 && *path)
+    if (place->fd >= 0 && *path && stat(path, &place->file) == 0)
         place->path = realpath(path, NULL);
     if (place->fd >= 0 && !end.is_local && strcmp(end.service, "0") == 0)
         report_port(place);
@@ -204,10 +209,10 @@ static void begin_to_send(struct client *c)
         send_more(c);
 }
 
-static void answer(struct lt_server *server, struct client *c)
+static void answer(struct lt_server *server, struct client *c, size_t head)
 {
     struct lt_asker asker = { server->token, c->stranger };
-    int64_t records = lt_answer(&c->answer, &asker, c->head, c->asked);
+    int64_t records = lt_answer(&c->answer, &asker, c->head, head);
     if (records) {
         c->state = RECORDS;
         c->until = lt_clock_now() + records;
@@ -226,8 +231,9 @@ static void read_more(struct lt_server *server, struct client *c)
         return;
     }
     c->asked += (size_t)n;
-    if (lt_request_is_whole(c->head, c->asked)) {
-        answer(server, c);
+    size_t head = lt_head_length(c->head, c->asked);
+    if (head) {
+        answer(server, c, head);
     } else if (c->asked == LONGEST_HEAD) {
         lt_answer_status(&c->answer, 400);
         begin_to_send(c);
