@@ -153,6 +153,19 @@ static void repeats_itself(void **state)
     }
 }
 
+/* Moves differ from seed to seed, but not with the settings of a program that is no test. */
+static void repeats_itself_in_another_environment(void **state)
+{
+    (void)state;
+    uint64_t digests[DIGESTS];
+    for (unsigned seed = 0; seed < DIGESTS; seed++)
+        digests[seed] = digest_of(seed);
+    setenv("LEAT_PINNED", "1", 1);
+    for (unsigned seed = 0; seed < DIGESTS; seed++)
+        CHECK(digest_of(seed) == digests[seed]);
+    unsetenv("LEAT_PINNED");
+}
+
 /* Prints the digests. This program does so when it gets an argument. */
 static int print_digests(void)
 {
@@ -417,6 +430,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(repeats_itself),
         cmocka_unit_test(repeats_itself_in_another_process),
+        cmocka_unit_test(repeats_itself_in_another_environment),
         cmocka_unit_test(tries_every_order),
         cmocka_unit_test(simulates_threads),
         cmocka_unit_test(refuses),

@@ -258,7 +258,8 @@ static int start(struct lt_runtime *rt, const leat_options *options, bool alone,
     rt->started = lt_clock_now();
     lt_idle_reset(rt->worker_count);
     rt->stack_size = options->stack_size;
-    rt->pinned = options->pinned != 0;
+    /* A seed gives the same run in every environment. */
+    rt->pinned = options->pinned && !alone;
     /* Relaxed: it orders nothing. */
     atomic_store_explicit(&lt_uring_wanted, !alone && lt_env_word("LEAT_IO", io_words) == 1,
                           memory_order_relaxed);
