@@ -189,6 +189,25 @@ static void what_is_due_at_once_comes_in_any_order(void **state)
     }
 }
 
+/* Nor does a slip lead past the end of all time. */
+static int sleeps_to_the_end(void *arg)
+{
+    (void)arg;
+    CHECK_IS(0, leat_sleep_until(LEAT_NEVER - 2));
+    for (int i = 0; i < 3000; i++)
+        leat_yield();
+    CHECK(leat_now() >= LEAT_NEVER - 2 && leat_now() < LEAT_NEVER);
+    return 0;
+}
+
+static void time_has_an_end(void **state)
+{
+    (void)state;
+    for (unsigned seed = 0; seed < 4; seed++)
+        CHECK_IS(0, leat_sim_with(&(leat_sim_options){ .seed = seed, .slip = seed / 2 * LEAT_S },
+                                  sleeps_to_the_end, NULL));
+}
+
 /* What sleeps for ever does not move the clock, however much of it there is: not even when all
  * parties wait for one another. */
 struct sleeper {
@@ -239,6 +258,7 @@ int main(void)
         cmocka_unit_test(keeps_time),
         cmocka_unit_test(time_passes_for_pollers),
         cmocka_unit_test(what_is_due_at_once_comes_in_any_order),
+        cmocka_unit_test(time_has_an_end),
         cmocka_unit_test(what_sleeps_for_ever_moves_no_clock),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 #include "sim/sim.h"
 
+#include "base/clock.h"
 #include "base/util.h"
 #include "sched/current.h"
 #include "sched/global_queue.h"
@@ -149,12 +150,19 @@ static bool pass_time(struct lt_sim *sim, int64_t most)
     return true;
 }
 
+/* The clock never comes to LEAT_NEVER. */
+static int64_t later(const struct lt_sim *sim, int64_t ns)
+{
+    int64_t then = lt_clock_after(sim->doors.now, ns);
+    return then < LEAT_NEVER ? then : LEAT_NEVER - 1;
+}
+
 static void turn(struct lt_sim *sim)
 {
     sim->turn++;
     if (sim->options.slip)
-        sim->doors.now +=
-            (int64_t)(lt_sim_below(sim, UINT32_MAX) % (uint64_t)(sim->options.slip + 1));
+        sim->doors.now =
+            later(sim, lt_sim_below(sim, UINT32_MAX) % (uint32_t)(sim->options.slip + 1));
     struct lt_candidate candidate = lt_sim_choose(sim);
     move(sim, &candidate);
     lt_sim_become(sim, candidate.worker);
@@ -170,13 +178,12 @@ static void turn(struct lt_sim *sim)
     bool wait_for_time = sim->yields == YIELDS_AT_ONCE;
     if (!wait_for_time && ++sim->at_once < TURNS_AT_ONCE)
         return;
-    int64_t later = sim->doors.now + THEIR_TIME;
-    if (pass_time(sim, wait_for_time ? LEAT_NEVER : later)) {
+    if (pass_time(sim, wait_for_time ? LEAT_NEVER : later(sim, THEIR_TIME))) {
         sim->in_vain = false;
         return;
     }
     if (sim->in_vain)
-        sim->doors.now = later;
+        sim->doors.now = later(sim, THEIR_TIME);
     sim->in_vain = !sim->in_vain;
 }
 
