@@ -40,6 +40,7 @@ try handler 42 1 '^the former handler$'
 try handler-with-info 42 1 '^the former handler$'
 try handler-later 42 2 '^the later handler$' '^the former handler$'
 try handler-later-overflow $segv 2 '^the later handler$' '^leat: .*overflow'
+try handler-again 42 1 '^the former handler$'
 # Where each guard is a mapping.
 if "$LEAT_PROGRAMS/older" true; then
     program=("$LEAT_PROGRAMS/older" "${program[@]}")

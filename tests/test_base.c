@@ -3,6 +3,7 @@
 #include "arch/stack.h"
 #include "base/alloc.h"
 #include "base/config.h"
+#include "base/handler.h"
 #include "base/list.h"
 #include "base/lock.h"
 #include "sched/current.h"
@@ -338,6 +339,78 @@ static void no_number_is_zero(void **state)
         CHECK(lt_number_batch() + LT_NUMBER_BATCH != 0);
 }
 
+/* ---- handlers of signals ---- */
+
+static volatile sig_atomic_t first_heard, leat_heard, later_heard;
+static struct lt_handler handler;
+static struct sigaction leats;
+
+static void first(int signal)
+{
+    (void)signal;
+    first_heard++;
+}
+
+static void of_leat(int signal, siginfo_t *info, void *context)
+{
+    leat_heard++;
+    CHECK(leat_heard < 10);
+    lt_handler_pass_on(&handler, signal, info, context);
+}
+
+static void later(int signal, siginfo_t *info, void *context)
+{
+    later_heard++;
+    leats.sa_sigaction(signal, info, context);
+}
+
+static void each_hears(int first_one, int leats_one, int later_one)
+{
+    first_heard = leat_heard = later_heard = 0;
+    CHECK_IS(0, raise(SIGUSR1));
+    CHECK_IS(first_one, first_heard);
+    CHECK_IS(leats_one, leat_heard);
+    CHECK_IS(later_one, later_heard);
+}
+
+/* No handler hears a signal twice, whatever calls leat's. */
+static void chains_handlers(void **state)
+{
+    struct sigaction before;
+    (void)state;
+    CHECK(!lt_handler_install(&handler, 1000, of_leat));
+    CHECK_IS(0, sigaction(SIGUSR1, &(struct sigaction){ .sa_handler = first }, &before));
+    CHECK(lt_handler_install(&handler, SIGUSR1, of_leat));
+    each_hears(1, 1, 0);
+    /* One that is installed above it stays there. */
+    CHECK_IS(0, sigaction(SIGUSR1,
+                          &(struct sigaction){ .sa_sigaction = later, .sa_flags = SA_SIGINFO },
+                          &leats));
+    each_hears(1, 1, 1);
+    lt_handler_remove(&handler, SIGUSR1);
+    each_hears(1, 1, 1);
+    CHECK(lt_handler_install(&handler, SIGUSR1, of_leat));
+    each_hears(1, 1, 1);
+    lt_handler_remove(&handler, SIGUSR1);
+    /* The program puts leat's back. */
+    CHECK_IS(0, sigaction(SIGUSR1, &leats, NULL));
+    CHECK(lt_handler_install(&handler, SIGUSR1, of_leat));
+    each_hears(1, 1, 0);
+    lt_handler_remove(&handler, SIGUSR1);
+    each_hears(1, 0, 0);
+    CHECK_IS(0, sigaction(SIGUSR1, &leats, NULL));
+    CHECK(lt_handler_install(&handler, SIGUSR1, of_leat));
+    each_hears(1, 1, 0);
+    lt_handler_remove(&handler, SIGUSR1);
+    /* What is ignored stays so. */
+    CHECK_IS(0, sigaction(SIGUSR1, &(struct sigaction){ .sa_handler = SIG_IGN }, NULL));
+    CHECK(lt_handler_install(&handler, SIGUSR1, of_leat));
+    each_hears(0, 1, 0);
+    each_hears(0, 1, 0);
+    lt_handler_remove(&handler, SIGUSR1);
+    CHECK_IS(0, sigaction(SIGUSR1, &before, NULL));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -351,6 +424,7 @@ int main(void)
         cmocka_unit_test(maps_other_sizes),
         cmocka_unit_test(stack_pool_grows_under_many_threads),
         cmocka_unit_test(stack_pool_grows_in_little_room),
+        cmocka_unit_test(chains_handlers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/futex.h"
+#include "base/handler.h"
 #include "base/world.h"
 #include "dump/print.h"
 #include "sched/lookout.h"
@@ -175,10 +176,7 @@ static struct {
     pthread_t thread;
     struct lt_plan plan; /* not written while the thread runs; nor is `holds` */
     struct hold *holds;  /* one for each worker, for the watchdog */
-    struct {
-        bool taken;
-        struct sigaction former;
-    } signals[SIGNALS];
+    struct lt_handler signals[SIGNALS]; /* zero: not taken */
     /* How often the monitor was woken: a futex, which needs no descriptor, and why. */
     _Atomic uint32_t calls;
     _Atomic bool dump, stop;
@@ -280,9 +278,9 @@ static void stop_thread(void)
 
 /* ---- signals ---- */
 
-static void on_signal(int signal)
+static void on_signal(int signal, siginfo_t *info, void *context)
 {
-    (void)signal;
+    (void)signal, (void)info, (void)context;
     wake_monitor(&monitor.dump);
 }
 
@@ -301,27 +299,21 @@ static int take_signal(int number)
 {
     if (!may_ask(number))
         return -EINVAL;
-    if (monitor.signals[number].taken)
+    struct lt_handler *handler = &monitor.signals[number];
+    if (handler->fn)
         return 0;
     int saved = errno;
-    struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART | SA_ONSTACK };
-    sigemptyset(&action.sa_mask);
-    bool taken = sigaction(number, &action, &monitor.signals[number].former) == 0;
-    monitor.signals[number].taken = taken;
+    bool taken = lt_handler_install(handler, number, on_signal);
     errno = saved;
     return taken ? 0 : -EINVAL;
 }
 
 static void give_signals_back(void)
 {
-    struct sigaction current;
     for (int i = 1; i < SIGNALS; i++) {
-        if (!monitor.signals[i].taken)
-            continue;
-        monitor.signals[i].taken = false;
-        /* A handler that came after ours stays. */
-        if (sigaction(i, NULL, &current) == 0 && current.sa_handler == on_signal)
-            sigaction(i, &monitor.signals[i].former, NULL);
+        if (monitor.signals[i].fn)
+            lt_handler_remove(&monitor.signals[i], i);
+        monitor.signals[i] = (struct lt_handler){ 0 };
     }
 }
 

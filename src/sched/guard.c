@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "sched/guard.h"
 
+#include "base/handler.h"
 #include "sched/current.h"
 
 #include <pthread.h>
@@ -17,8 +18,7 @@ struct own_stack {
 };
 
 static _Thread_local struct own_stack own_stack __attribute__((tls_model("initial-exec")));
-static struct sigaction former_action;
-static bool stays; /* below a handler that was installed after it, and may call it */
+static struct lt_handler handler;
 static _Thread_local stack_t former_stack; /* a sanitizer may have given the thread one */
 
 /* A signal handler may write, but not format, so texts and numbers are written one by one. */
@@ -77,37 +77,17 @@ static void on_fault(int signal, siginfo_t *info, void *context)
         thread_overflows();
         return;
     }
-    if (former_action.sa_flags & SA_SIGINFO) {
-        former_action.sa_sigaction(signal, info, context);
-    } else if (former_action.sa_handler != SIG_DFL && former_action.sa_handler != SIG_IGN) {
-        former_action.sa_handler(signal);
-    } else {
-        /* On return a fault happens again, and is handled as usual. A signal that was sent (kill,
-         * raise) does not happen again, so send it again. */
-        sigaction(SIGSEGV, &former_action, NULL);
-        if (info->si_code <= 0)
-            raise(SIGSEGV);
-    }
+    lt_handler_pass_on(&handler, signal, info, context);
 }
 
 void lt_guard_install(void)
 {
-    struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK },
-                     current;
-    sigemptyset(&action.sa_mask);
-    /* Else the two would call each other for ever. */
-    if (stays && sigaction(SIGSEGV, NULL, &current) == 0 && current.sa_handler != SIG_DFL)
-        return;
-    sigaction(SIGSEGV, &action, &former_action);
+    lt_handler_install(&handler, SIGSEGV, on_fault);
 }
 
 void lt_guard_uninstall(void)
 {
-    struct sigaction current;
-    /* A handler that was installed after ours stays. */
-    stays = sigaction(SIGSEGV, NULL, &current) == 0 && current.sa_sigaction != on_fault;
-    if (!stays)
-        sigaction(SIGSEGV, &former_action, NULL);
+    lt_handler_remove(&handler, SIGSEGV);
 }
 
 void lt_guard_worker_begin(struct lt_worker *worker)

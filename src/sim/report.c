@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "sim/sim.h"
 
+#include "base/handler.h"
 #include "chan/chan.h"
 
 #include <leat/block.h>
@@ -143,7 +144,7 @@ void lt_sim_report(struct lt_sim *sim)
 
 static const int signals[] = { SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL };
 enum { SIGNALS = sizeof signals / sizeof *signals };
-static struct sigaction former[SIGNALS];
+static struct lt_handler handlers[SIGNALS];
 static struct lt_sim *_Atomic world; /* threads outside the world also read it */
 
 /* fprintf is not safe in handlers. But these signals come from the thread itself, and standard
@@ -160,34 +161,19 @@ static void on_fault(int signal, siginfo_t *info, void *context)
     unsigned i = 0;
     while (signals[i] != signal)
         i++;
-    if (former[i].sa_flags & SA_SIGINFO) {
-        former[i].sa_sigaction(signal, info, context);
-    } else if (former[i].sa_handler != SIG_DFL && former[i].sa_handler != SIG_IGN) {
-        former[i].sa_handler(signal);
-    } else {
-        /* As in sched/guard.c. */
-        sigaction(signal, &former[i], NULL);
-        if (info->si_code <= 0)
-            raise(signal);
-    }
+    lt_handler_pass_on(&handlers[i], signal, info, context);
 }
 
 void lt_sim_catch_faults(struct lt_sim *sim)
 {
     atomic_store_explicit(&world, sim, memory_order_release);
-    struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK };
-    sigemptyset(&action.sa_mask);
     for (unsigned i = 0; i < SIGNALS; i++)
-        sigaction(signals[i], &action, &former[i]);
+        lt_handler_install(&handlers[i], signals[i], on_fault);
 }
 
 void lt_sim_uncatch_faults(void)
 {
-    for (unsigned i = 0; i < SIGNALS; i++) {
-        struct sigaction current;
-        /* A handler that came after ours stays. */
-        if (sigaction(signals[i], NULL, &current) == 0 && current.sa_sigaction == on_fault)
-            sigaction(signals[i], &former[i], NULL);
-    }
+    for (unsigned i = 0; i < SIGNALS; i++)
+        lt_handler_remove(&handlers[i], signals[i]);
     atomic_store_explicit(&world, NULL, memory_order_relaxed);
 }

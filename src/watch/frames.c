@@ -4,11 +4,11 @@
 #include "arch/switch.h"
 #include "base/clock.h"
 #include "base/futex.h"
+#include "base/handler.h"
 #include "sched/current.h"
 
 #include <errno.h>
 #include <execinfo.h>
-#include <signal.h>
 #include <ucontext.h>
 
 enum {
@@ -81,8 +81,6 @@ static struct {
     void *frames[MOST];
 } call;
 
-static struct sigaction former;
-
 static const void *interrupted_at(const void *context)
 {
     const ucontext_t *at = context;
@@ -101,20 +99,6 @@ static bool is_asked(void)
                          &call.state, &asked, WALKING, memory_order_acquire, memory_order_relaxed);
 }
 
-static void pass_on(int signal, siginfo_t *info, void *context)
-{
-    if (info->si_code == SI_QUEUE && info->si_value.sival_ptr == &call)
-        return; /* this one is leat's own */
-    if (former.sa_flags & SA_SIGINFO) {
-        former.sa_sigaction(signal, info, context);
-    } else if (former.sa_handler == SIG_DFL) {
-        sigaction(signal, &former, NULL);
-        raise(signal);
-    } else if (former.sa_handler != SIG_IGN) {
-        former.sa_handler(signal);
-    }
-}
-
 static void walk_as_asked(const void *context)
 {
     int saved = errno;
@@ -129,19 +113,15 @@ static void walk_as_asked(const void *context)
     errno = saved;
 }
 
+static struct lt_handler handler;
+
 /* While the program's signal is pending, leat's own is lost in it: so one signal may be both. */
 static void on_signal(int signal, siginfo_t *info, void *context)
 {
     if (is_asked())
         walk_as_asked(context);
-    pass_on(signal, info, context);
-}
-
-static bool is_ours(void)
-{
-    struct sigaction now;
-    return sigaction(SIGPROF, NULL, &now) == 0 && now.sa_flags & SA_SIGINFO &&
-           now.sa_sigaction == on_signal;
+    if (info->si_code != SI_QUEUE || info->si_value.sival_ptr != &call) /* not leat's own */
+        lt_handler_pass_on(&handler, signal, info, context);
 }
 
 /* Whether the thread has walked its stack. If not, the request is taken back. */
@@ -164,7 +144,7 @@ static bool wait_for_walk(void)
 void lt_frames_of_worker(struct lt_frames *to, struct lt_worker *worker,
                          const struct lt_task **running, uint32_t *number)
 {
-    if (!is_ours())
+    if (!lt_handler_is_on_top(&handler, SIGPROF))
         return;
     /* Release: the asker has read the last walk before this. */
     atomic_store_explicit(&call.state, ASKED + worker->index, memory_order_release);
@@ -182,13 +162,8 @@ void lt_frames_of_worker(struct lt_frames *to, struct lt_worker *worker,
 void lt_frames_begin(void)
 {
     void *frames[1];
-    struct sigaction action = { .sa_sigaction = on_signal,
-                                .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART };
     backtrace(frames, 1); /* the first call loads libgcc_s: not in a handler, nor under a lock */
-    sigemptyset(&action.sa_mask);
-    /* First, since a profiler's signal may come as soon as the handler is installed. */
-    sigaction(SIGPROF, NULL, &former);
-    sigaction(SIGPROF, &action, NULL);
+    lt_handler_install(&handler, SIGPROF, on_signal);
     atomic_store_explicit(&wanted, true, memory_order_relaxed);
 }
 
@@ -197,6 +172,5 @@ void lt_frames_end(void)
     if (!lt_frames_wanted())
         return;
     atomic_store_explicit(&wanted, false, memory_order_relaxed);
-    if (is_ours())
-        sigaction(SIGPROF, &former, NULL);
+    lt_handler_remove(&handler, SIGPROF);
 }

@@ -141,6 +141,16 @@ static int install_later(void)
     return error ? error : leat_stop();
 }
 
+/* Keeps leat's handler, and puts it back after the runtime. */
+static int install_again(void)
+{
+    int error = leat_start(NULL);
+    sigaction(SIGSEGV, NULL, &leats);
+    error = error ? error : leat_stop();
+    sigaction(SIGSEGV, &leats, NULL);
+    return error;
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -161,6 +171,7 @@ int main(int argc, char **argv)
         { "handler-overflow", overflow_default },
         { "handler-later", fault_in_task },
         { "handler-later-overflow", overflow_default },
+        { "handler-again", fault_in_task },
     };
     for (size_t i = 0; argc == 2 && i < sizeof ways / sizeof *ways; i++) {
         if (strcmp(argv[1], ways[i].name) != 0)
@@ -173,6 +184,8 @@ int main(int argc, char **argv)
         else if (strncmp(argv[1], "handler", 7) == 0)
             sigaction(SIGSEGV, &(struct sigaction){ .sa_handler = former_handler }, NULL);
         if (strncmp(argv[1], "handler-later", 13) == 0 && install_later() != 0)
+            return 1;
+        if (strcmp(argv[1], "handler-again") == 0 && install_again() != 0)
             return 1;
         return leat_main(ways[i].run, NULL);
     }
