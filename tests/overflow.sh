@@ -41,6 +41,9 @@ try handler-with-info 42 1 '^the former handler$'
 try handler-later 42 2 '^the later handler$' '^the former handler$'
 try handler-later-overflow $segv 2 '^the later handler$' '^leat: .*overflow'
 try handler-again 42 1 '^the former handler$'
+try world $segv 2 'seed 0' '^leat: .*overflow' 'overflowing_task (' "$raise"
+try world-in-thread $segv 2 'seed 0' '^leat: .*overflow' 'overflowing_task (' '\<1[0-9]* KiB'
+try world-blocking $segv 2 'seed 0' '^leat: .*overflow' 'a thread of leat_blocking'
 # Where each guard is a mapping.
 if "$LEAT_PROGRAMS/older" true; then
     program=("$LEAT_PROGRAMS/older" "${program[@]}")

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Of a thread of the pool; zero: of another thread. */
+/* Of a thread of the pool, or lent; zero: of another thread. */
 struct own_stack {
     const char *low; /* above its guard */
     size_t size, guard;
@@ -59,9 +59,10 @@ static void task_overflows(const struct lt_task *task)
 
 static void thread_overflows(void)
 {
-    const char *name = lt_current()->thread.name;
+    const char *name = lt_this_thread()->name;
     end_by_overflow(name ? "task " : "a thread of leat_blocking", name ? name : "", own_stack.size,
-                    " KiB; raise the limit for threads (ulimit -s)\n");
+                    lt_world() ? " KiB, as all threads of a seeded world\n"
+                               : " KiB; raise the limit for threads (ulimit -s)\n");
 }
 
 static void on_fault(int signal, siginfo_t *info, void *context)
@@ -127,4 +128,13 @@ void lt_guard_thread_end(void)
         return;
     sigaltstack(&former_stack, NULL);
     munmap(own_stack.for_faults, LT_FAULT_STACK);
+}
+
+void lt_guard_lend(const struct lt_stack *stack)
+{
+    own_stack = (struct own_stack){ 0 };
+    if (stack)
+        own_stack = (struct own_stack){ .low = stack->fiber.low,
+                                        .size = stack->fiber.size,
+                                        .guard = (size_t)(stack->fiber.low - stack->base) };
 }

@@ -18,3 +18,7 @@ void lt_guard_worker_end(struct lt_worker *worker);
 /* The same on a thread of the pool. */
 void lt_guard_thread_begin(void);
 void lt_guard_thread_end(void);
+
+/* In a seeded world: the thread that the caller simulates runs on this stack of a task; NULL: the
+ * caller simulates none. */
+void lt_guard_lend(const struct lt_stack *stack);

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/util.h"
 #include "sched/current.h"
+#include "sched/guard.h"
 #include "sched/host.h"
 
 #include <errno.h>
@@ -15,12 +16,14 @@ static void become(struct lt_sim_thread *thread)
 {
     lt_set_current_worker(NULL);
     lt_set_current_party(&thread->thread.party);
+    lt_guard_lend(thread->carrier->stack);
 }
 
 static void become_carrier(struct lt_sim_thread *thread)
 {
     lt_set_current_worker(lt_task_home(thread->carrier));
     lt_set_current_party(&thread->carrier->party);
+    lt_guard_lend(NULL);
 }
 
 static int carry(void *argument)

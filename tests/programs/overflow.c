@@ -172,6 +172,9 @@ int main(int argc, char **argv)
         { "handler-later", fault_in_task },
         { "handler-later-overflow", overflow_default },
         { "handler-again", fault_in_task },
+        { "world", overflow_default },
+        { "world-in-thread", overflow_in_thread },
+        { "world-blocking", overflow_while_blocking },
     };
     for (size_t i = 0; argc == 2 && i < sizeof ways / sizeof *ways; i++) {
         if (strcmp(argv[1], ways[i].name) != 0)
@@ -187,6 +190,8 @@ int main(int argc, char **argv)
             return 1;
         if (strcmp(argv[1], "handler-again") == 0 && install_again() != 0)
             return 1;
+        if (strncmp(argv[1], "world", 5) == 0)
+            return leat_sim(0, ways[i].run, NULL);
         return leat_main(ways[i].run, NULL);
     }
     fprintf(stderr, "usage: overflow WAY\n");
