@@ -61,7 +61,8 @@ LEAT_API int leat_go_within_named(leat_scope *scope, leat_semaphore *permits, in
 typedef struct leat_mutex leat_mutex;
 
 /* Makes a mutex. It belongs to `scope`, which frees it. A holder may wait while it holds the mutex;
- * if no holder ever waits, a pthread mutex or an atomic costs less.
+ * if no holder ever waits, a pthread mutex or an atomic costs less. The function of a callback must
+ * give the mutex back before it returns.
  * Returns the mutex; NULL when memory has run out or `scope` is NULL. */
 LEAT_API leat_mutex *leat_mutex_open(leat_scope *scope);
 
