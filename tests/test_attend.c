@@ -66,11 +66,29 @@ static int talk_and_end(void *arg)
     return 0;
 }
 
+/* As a sandbox may want it: poll(2) then refuses each wait. */
+static int attend_without_poll(void *arg)
+{
+    (void)arg;
+    struct rlimit before, none;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    leat_process *process =
+        attended(scope, SHELL("sleep 0.02; echo one; sleep 0.02; exit 3"), outputs);
+    CHECK_IS(0, getrlimit(RLIMIT_NOFILE, &before));
+    none = (struct rlimit){ 0, before.rlim_max };
+    CHECK_IS(0, setrlimit(RLIMIT_NOFILE, &none));
+    struct heard heard = hear(process);
+    CHECK_IS(3, code_of(process));
+    CHECK_IS(0, setrlimit(RLIMIT_NOFILE, &before));
+    CHECK(strcmp(heard.text[0], "one\n") == 0);
+    return leat_scope_close(scope);
+}
+
 static int reports_pipes_and_the_end(void *arg)
 {
     (void)arg;
     on_task_and_thread(talk_and_end);
-    return 0;
+    return leat_blocking(attend_without_poll, NULL);
 }
 ON_WORKERS(reports_pipes_and_the_end);
 

@@ -20,6 +20,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 /* ---- bells ---- */
@@ -124,6 +125,17 @@ static void let_go(const struct attention *a)
             lt_io_leave(a->used[i]);
 }
 
+/* For a wait that the system refuses: pauses, and asks each pipe for the number of its bytes. The
+ * process's input is ready when the process has read it all. */
+static void look_instead(struct attention *a)
+{
+    usleep((useconds_t)(LT_PROCESS_LOOK / LEAT_US));
+    for (int i = PIPES, bytes; i < ALL; i++)
+        if (a->fds[i].fd >= 0 && ioctl(a->fds[i].fd, FIONREAD, &bytes) == 0)
+            a->fds[i].revents = (i == PIPES) == !bytes ? a->fds[i].events : 0;
+    a->fds[PIDFD].revents = lt_process_has_ended(a->process) ? POLLIN : 0;
+}
+
 /* poll(2) takes no more entries than RLIMIT_NOFILE, also if their descriptor is -1. So it gets only
  * those in use. For a party that is no attendant `thread` is NULL: it does not wait. */
 static void poll_used(struct attention *a, int64_t until)
@@ -137,10 +149,10 @@ static void poll_used(struct attention *a, int64_t until)
             used[n++] = a->fds[i];
         }
     }
-    if (a->thread)
-        lt_thread_poll(a->thread, used, n, a->fds[BELL].fd, until);
-    else
+    if (!a->thread)
         poll(used, n, 0);
+    else if (!lt_thread_poll(a->thread, used, n, a->fds[BELL].fd, until))
+        look_instead(a), n = 0;
     while (n-- > 0)
         a->fds[from[n]].revents = used[n].revents;
 }

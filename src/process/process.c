@@ -85,7 +85,7 @@ static bool is_our_child(leat_process *process)
     return ask(process, &info, WNOWAIT, NULL) == 0;
 }
 
-static bool has_ended(leat_process *process)
+bool lt_process_has_ended(leat_process *process)
 {
     siginfo_t info;
     int saved = errno;
@@ -186,7 +186,7 @@ static int await_end(leat_process *process, leat_chan *orders, int64_t deadline)
         int got = leat_select_ordered(cases, 2, next < deadline ? next : deadline);
         if (got == 0 || got == -ECANCELED)
             return got == 0 ? -EINTR : got;
-        if (got == 1 || has_ended(process))
+        if (got == 1 || lt_process_has_ended(process))
             return 0;
         if (leat_now() >= deadline)
             return -ETIMEDOUT;

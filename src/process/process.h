@@ -86,6 +86,9 @@ void lt_process_kill_in_time(leat_process *process);
 /* Closes the bells. Called when the runtime ends: no scope is open. */
 void lt_process_close_bells(void);
 
+/* Whether the process has ended, or another thread has its status. */
+bool lt_process_has_ended(leat_process *process);
+
 /* The process has ended: takes its status. False: it had to end, and the grace of its group is not
  * over. */
 bool lt_process_finish(leat_process *process);

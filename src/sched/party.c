@@ -86,7 +86,7 @@ void lt_thread_sleep(struct lt_thread *thread, int64_t deadline)
         lt_futex_wait(word, LT_ASLEEP, deadline);
 }
 
-void lt_thread_poll(struct lt_thread *thread, struct pollfd *fds, unsigned n, int bell,
+bool lt_thread_poll(struct lt_thread *thread, struct pollfd *fds, unsigned n, int bell,
                     int64_t deadline)
 {
     uint32_t nothing = 0;
@@ -98,8 +98,8 @@ void lt_thread_poll(struct lt_thread *thread, struct pollfd *fds, unsigned n, in
     atomic_store_explicit(&thread->bell, bell, memory_order_relaxed);
     if (!atomic_compare_exchange_strong_explicit(&thread->word, &nothing, LT_POLLS,
                                                  memory_order_release, memory_order_relaxed))
-        return;
-    ppoll(fds, n, deadline == LEAT_NEVER ? NULL : &time, NULL);
+        return true;
+    return ppoll(fds, n, deadline == LEAT_NEVER ? NULL : &time, NULL) >= 0 || errno == EINTR;
 }
 
 void lt_job_run(struct lt_party *party)
