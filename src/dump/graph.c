@@ -6,11 +6,11 @@
 /* A node's name: a letter for the kind, and the record's number, or if it has none, its order. */
 static void node(FILE *to, const struct lt_record *record)
 {
-    static const char letters[] = { 't', 'h', 'b', 'k', 'm', 'c', 'd', 'g', 'p' };
+    char letter = lt_things[record->thing].letter;
     if (record->number && record->thing <= LT_A_CHANNEL)
-        fprintf(to, "%c%u", letters[record->thing], record->number);
+        fprintf(to, "%c%u", letter, record->number);
     else
-        fprintf(to, "%c_%u", letters[record->thing], record->order);
+        fprintf(to, "%c_%u", letter, record->order);
 }
 
 static void draw_record(FILE *to, const struct lt_look *look, const struct lt_record *record)
@@ -26,7 +26,7 @@ static void draw_record(FILE *to, const struct lt_look *look, const struct lt_re
     if (record->thing == LT_A_DESCRIPTOR)
         lt_print_descriptor(to, record->number);
     else
-        fputs(record->thing == LT_A_STAGE ? seen->what : lt_print_thing(record->thing), to);
+        fputs(record->thing == LT_A_STAGE ? seen->what : lt_things[record->thing].word, to);
     if (record->number && record->thing <= LT_A_CHANNEL)
         fprintf(to, " %u", record->number);
     if (record->name) {

@@ -174,8 +174,8 @@ static struct {
     pthread_mutex_t mutex; /* guards all but the words of the signal handler and the thread */
     bool running;
     pthread_t thread;
-    struct lt_plan plan; /* not written while the thread runs; nor is `holds` */
-    struct hold *holds;  /* one for each worker, for the watchdog */
+    struct lt_plan plan;                /* not written while the thread runs; nor is `holds` */
+    struct hold *holds;                 /* one for each worker, for the watchdog */
     struct lt_handler signals[SIGNALS]; /* zero: not taken */
     /* How often the monitor was woken: a futex, which needs no descriptor, and why. */
     _Atomic uint32_t calls;
@@ -198,22 +198,15 @@ static uint32_t calls(void)
     return atomic_load_explicit(&monitor.calls, memory_order_acquire); /* see wake_monitor */
 }
 
-/* Waits until the monitor is woken, but at most `interval` nanoseconds; 0: for ever. *heard: the
- * number of calls until now. */
-static void wait_for_event(int64_t interval, uint32_t *heard)
-{
-    lt_futex_wait(&monitor.calls, *heard, interval ? lt_clock_now() + interval : LEAT_NEVER);
-    *heard = calls();
-}
-
 /* ---- the thread ---- */
 
-static int64_t interval_of(const struct lt_plan *plan)
+/* When the monitor looks next, unless it is woken. */
+static int64_t next_look(const struct lt_plan *plan)
 {
-    int64_t interval = plan->deadlock ? DEADLOCK_CHECK_MS * LEAT_MS : 0;
-    if (plan->watchdog && (!interval || plan->watchdog / 4 < interval))
+    int64_t interval = plan->deadlock ? DEADLOCK_CHECK_MS * LEAT_MS : LEAT_NEVER;
+    if (plan->watchdog && plan->watchdog / 4 < interval)
         interval = plan->watchdog / 4;
-    return interval;
+    return lt_clock_after(lt_clock_now(), interval);
 }
 
 static void report_deadlock(bool end)
@@ -232,7 +225,8 @@ static void *run_monitor(void *argument)
     int64_t next_check = 0;
     uint32_t heard = calls() - 1; /* looks once at first: a signal may have come already */
     while (!atomic_load_explicit(&monitor.stop, memory_order_relaxed)) {
-        wait_for_event(interval_of(&plan), &heard);
+        lt_futex_wait(&monitor.calls, heard, next_look(&plan));
+        heard = calls();
         if (atomic_exchange_explicit(&monitor.dump, false, memory_order_relaxed))
             leat_dump(stderr);
         check_workers(monitor.holds, plan.watchdog);

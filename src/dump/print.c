@@ -13,13 +13,11 @@
 
 /* ---- pieces, for other writers ---- */
 
-static const char *const things[] = { "task",    "thread",     "block",   "callback", "timer",
-                                      "channel", "descriptor", "batcher", "stage" };
-
-const char *lt_print_thing(enum lt_thing thing)
-{
-    return things[thing];
-}
+const struct lt_word_of_thing lt_things[LT_THINGS] = {
+    { "task", 't' },       { "thread", 'h' },  { "block", 'b' },
+    { "callback", 'k' },   { "timer", 'm' },   { "channel", 'c' },
+    { "descriptor", 'd' }, { "batcher", 'g' }, { "stage", 'p' },
+};
 
 /* What the linker knows of the code and of its file; or NULL. */
 static const struct link_map *find_code(const void *code, Dl_info *info)
@@ -172,7 +170,7 @@ static void print_who(FILE *to, enum lt_thing thing, uint32_t number,
         return;
     }
     bool nameless = thing == LT_A_THREAD && !(record && record->name);
-    fprintf(to, "%s%s", nameless ? "a " : "", things[thing]);
+    fprintf(to, "%s%s", nameless ? "a " : "", lt_things[thing].word);
     if (number)
         fprintf(to, " %u", number);
     if (record && record->name) {
@@ -464,7 +462,8 @@ void lt_print(FILE *to, const struct lt_look *look)
     fputs("leat: ", to);
     for (enum lt_thing thing = LT_A_TASK; thing < LT_THINGS; thing++)
         if (thing <= LT_A_CHANNEL || count[thing])
-            fprintf(to, "%zu %s%s, ", count[thing], things[thing], count[thing] == 1 ? "" : "s");
+            fprintf(to, "%zu %s%s, ", count[thing], lt_things[thing].word,
+                    count[thing] == 1 ? "" : "s");
     fprintf(to, "%zu scope%s\n", look->scope_count, look->scope_count == 1 ? "" : "s");
     print_rings(to);
     for (unsigned i = 0; i < look->worker_count; i++)

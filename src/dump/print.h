@@ -10,8 +10,11 @@
 void lt_print(FILE *to, const struct lt_look *look);
 void lt_draw(FILE *to, const struct lt_look *look);
 
-/* "task", "thread", … */
-const char *lt_print_thing(enum lt_thing thing);
+/* What a thing is called, and the letter in its id. */
+extern const struct lt_word_of_thing {
+    const char *word;
+    char letter;
+} lt_things[LT_THINGS];
 
 /* Writes a function's name, if the linker left one, else its place in its file, for addr2line. */
 void lt_print_code(FILE *to, const void *code);

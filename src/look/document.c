@@ -11,9 +11,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define TEXT(word) #word
-#define VERSION(major, minor, patch) TEXT(major) "." TEXT(minor) "." TEXT(patch)
-
 /* ---- values: `key` has the comma before it, as in ",\"line\":" ---- */
 
 static const char *truth(bool value)
@@ -21,10 +18,15 @@ static const char *truth(bool value)
     return value ? "true" : "false";
 }
 
-static void put_number(FILE *to, const char *key, bool known, uint64_t value)
+static void put_number(FILE *to, const char *key, uint64_t value)
+{
+    fprintf(to, "%s%llu", key, (unsigned long long)value);
+}
+
+static void put_if(FILE *to, const char *key, bool known, uint64_t value)
 {
     if (known)
-        fprintf(to, "%s%llu", key, (unsigned long long)value);
+        put_number(to, key, value);
     else
         fprintf(to, "%snull", key);
 }
@@ -58,8 +60,7 @@ static void put_id(FILE *to, const char *key, char letter, uint32_t number, cons
 
 static void put_record_id(FILE *to, const char *key, const struct lt_record *record)
 {
-    static const char letters[LT_THINGS] = { 't', 'h', 'b', 'k', 'm', 'c', 'd', 'g', 'p' };
-    put_id(to, key, letters[record->thing], record->number, record->self);
+    put_id(to, key, lt_things[record->thing].letter, record->number, record->self);
 }
 
 static void put_scope(FILE *to, const char *key, const struct lt_look *look, size_t place)
@@ -98,13 +99,13 @@ static void put_frames(FILE *to, const struct lt_frames *frames)
 
 static void put_counts(FILE *to, const leat_counts *counts)
 {
-    put_number(to, "\"switches\":", true, counts->switches);
-    put_number(to, ",\"started\":", true, counts->started);
-    put_number(to, ",\"received\":", true, counts->received);
-    put_number(to, ",\"stolen\":", true, counts->stolen);
-    put_number(to, ",\"moved\":", true, counts->moved);
-    put_number(to, ",\"sleeps\":", true, counts->sleeps);
-    put_number(to, ",\"timers\":", true, counts->timers);
+    put_number(to, "\"switches\":", counts->switches);
+    put_number(to, ",\"started\":", counts->started);
+    put_number(to, ",\"received\":", counts->received);
+    put_number(to, ",\"stolen\":", counts->stolen);
+    put_number(to, ",\"moved\":", counts->moved);
+    put_number(to, ",\"sleeps\":", counts->sleeps);
+    put_number(to, ",\"timers\":", counts->timers);
 }
 
 static void put_worker(FILE *to, const struct lt_look *look, unsigned i)
@@ -135,7 +136,7 @@ static void put_scope_record(FILE *to, const struct lt_look *look, size_t i)
             truth(scope->cancelled));
     put_time(to, ",\"ends\":", !scope->cancelled && scope->deadline != LEAT_NEVER,
              scope->deadline - look->now);
-    put_number(to, ",\"members\":", true, scope->tasks);
+    put_number(to, ",\"members\":", scope->tasks);
     put_time(to, ",\"since\":", scope->opener_since, look->now - scope->opener_since);
     putc('}', to);
 }
@@ -163,7 +164,7 @@ static void put_waits(FILE *to, const struct lt_look *look, const struct lt_reco
     bool waits = record->state == LT_IS_WAITING;
     put_time(to, ",\"since\":", waits && record->since, look->now - record->since);
     put_time(to, ",\"more\":", waits && record->until != LEAT_NEVER, record->until - look->now);
-    put_number(to, ",\"line\":", waits && record->line, record->line);
+    put_if(to, ",\"line\":", waits && record->line, record->line);
     fputs(",\"waits\":[", to);
     for (const struct lt_aim_record *aim = waits ? record->aims : NULL; aim; aim = aim->next)
         put_aim(to, aim, aim == record->aims ? "" : ",");
@@ -176,7 +177,7 @@ typedef void puts_record(FILE *to, const struct lt_look *look, const struct lt_r
 static void put_party(FILE *to, const struct lt_look *look, const struct lt_record *record)
 {
     static const char *const states[] = { "started", "queued", "waiting", "ready", "running" };
-    fprintf(to, ",\"kind\":\"%s\"", lt_print_thing(record->thing));
+    fprintf(to, ",\"kind\":\"%s\"", lt_things[record->thing].word);
     put_text(to, ",\"name\":", record->name);
     put_code(to, ",\"code\":", lt_print_code, record->code);
     /* A scope that was left out may still have a number. */
@@ -185,10 +186,10 @@ static void put_party(FILE *to, const struct lt_look *look, const struct lt_reco
            NULL);
     fprintf(to, ",\"state\":\"%s\"", states[record->state]);
     put_waits(to, look, record);
-    put_number(to, ",\"worker\":", record->worker >= 0, (unsigned)record->worker);
-    put_number(to, ",\"stack\":", record->stack,
-               record->stack ? lt_resident(record->stack, record->stack_size) : 0);
-    put_number(to, ",\"stack_size\":", record->stack, record->stack_size);
+    put_if(to, ",\"worker\":", record->worker >= 0, (unsigned)record->worker);
+    put_if(to, ",\"stack\":", record->stack,
+           record->stack ? lt_resident(record->stack, record->stack_size) : 0);
+    put_if(to, ",\"stack_size\":", record->stack, record->stack_size);
     put_frames(to, record->frames);
 }
 
@@ -204,7 +205,7 @@ static void put_channel(FILE *to, const struct lt_look *look, const struct lt_re
 
 static void put_descriptor(FILE *to, const struct lt_look *look, const struct lt_record *record)
 {
-    put_number(to, ",\"fd\":", record->number <= INT_MAX, record->number);
+    put_if(to, ",\"fd\":", record->number <= INT_MAX, record->number);
     put_scope(to, ",\"scope\":", look, record->place);
     fprintf(to, ",\"closed\":%s,\"readers\":%u,\"writers\":%u", truth(record->closed),
             record->receivers, record->senders);
@@ -217,8 +218,8 @@ static void put_batcher(FILE *to, const struct lt_look *look, const struct lt_re
     put_scope(to, ",\"scope\":", look, record->place);
     fprintf(to, ",\"closed\":%s,\"forming\":%zu,\"running\":%zu", truth(seen->closed),
             seen->forming, seen->running);
-    put_number(to, ",\"batches\":", true, seen->batches);
-    put_number(to, ",\"items\":", true, seen->items);
+    put_number(to, ",\"batches\":", seen->batches);
+    put_number(to, ",\"items\":", seen->items);
 }
 
 static void put_ends(FILE *to, const char *key, const uint32_t *numbers, uint32_t n)
@@ -237,14 +238,14 @@ static void put_stage(FILE *to, const struct lt_look *look, const struct lt_reco
     put_scope(to, ",\"scope\":", look, record->place);
     put_id(to, ",\"block\":", 'b', 0, seen->block);
     fprintf(to, ",\"closed\":%s", truth(seen->closed));
-    put_number(to, ",\"n\":", seen->n, seen->n);
-    put_number(to, ",\"running\":", seen->n, seen->running);
-    put_number(to, ",\"window\":", seen->n, seen->window);
-    put_number(to, ",\"held\":", seen->n, seen->held);
-    put_number(to, ",\"items\":", seen->n, seen->items);
-    put_number(to, ",\"inputs\":", true, seen->ins);
+    put_if(to, ",\"n\":", seen->n, seen->n);
+    put_if(to, ",\"running\":", seen->n, seen->running);
+    put_if(to, ",\"window\":", seen->n, seen->window);
+    put_if(to, ",\"held\":", seen->n, seen->held);
+    put_if(to, ",\"items\":", seen->n, seen->items);
+    put_number(to, ",\"inputs\":", seen->ins);
     put_ends(to, ",\"in\":[", seen->in, seen->ins);
-    put_number(to, ",\"outputs\":", true, seen->outs);
+    put_number(to, ",\"outputs\":", seen->outs);
     put_ends(to, ",\"out\":[", seen->out, seen->outs);
 }
 
@@ -287,21 +288,20 @@ static void put_lists(FILE *to, const struct lt_look *look)
 
 static void put_head(FILE *to, const struct lt_look *look, const leat_counts *all)
 {
-    fputs("{\"leat\":\"" VERSION(LEAT_VERSION_MAJOR, LEAT_VERSION_MINOR, LEAT_VERSION_PATCH) "\"",
-          to);
+    put_text(to, "{\"leat\":", leat_version());
     put_text(to, ",\"program\":", program_invocation_short_name);
-    put_number(to, ",\"pid\":", true, (uint64_t)getpid());
+    put_number(to, ",\"pid\":", (uint64_t)getpid());
     put_time(to, ",\"uptime\":", true, look->now - lt_runtime.started);
     put_time(to, ",\"took\":", true, lt_clock_now() - look->now);
     fprintf(to, ",\"watches\":{\"waits\":%s,\"stacks\":%s},\"sampled\":%s",
             truth(lt_probing() & LT_PROBE_WAITS), truth(lt_frames_wanted()), truth(look->sampled));
-    put_number(to, ",\"members\":", true, look->members);
+    put_number(to, ",\"members\":", look->members);
     fputs(",\"counts\":{", to);
     put_counts(to, all);
-    put_number(to, ",\"stacks\":", true, all->stacks);
-    put_number(to, ",\"stacks_free\":", true, all->stacks_free);
-    put_number(to, ",\"threads\":", true, all->threads);
-    put_number(to, ",\"threads_free\":", true, all->threads_free);
+    put_number(to, ",\"stacks\":", all->stacks);
+    put_number(to, ",\"stacks_free\":", all->stacks_free);
+    put_number(to, ",\"threads\":", all->threads);
+    put_number(to, ",\"threads_free\":", all->threads_free);
     putc('}', to);
 }
 

@@ -14,13 +14,13 @@
 
 #include "base/alloc.h"
 #include "base/bell.h"
+#include "base/handler.h"
 #include "base/world.h"
 #include "chan/special.h"
 
 #include <leat/signal.h>
 
 #include <pthread.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 
 enum { SIGNALS = 65 };
@@ -30,7 +30,7 @@ struct receiver {
     struct lt_source source;
     leat_chan *ch;
     bool taken[SIGNALS]; /* does not change while the source is registered */
-    struct sigaction former[SIGNALS];
+    struct lt_handler handlers[SIGNALS];
 };
 
 static struct {
@@ -116,23 +116,17 @@ struct lt_party *lt_signals_events(struct lt_source *source, uint32_t events)
 /* Cannot fail: the signal was checked before. */
 static void take(struct receiver *receiver, int signal)
 {
-    struct sigaction action = { .sa_sigaction = on_signal,
-                                .sa_flags = SA_RESTART | SA_ONSTACK | SA_SIGINFO };
-    sigemptyset(&action.sa_mask);
-    sigaction(signal, &action, &receiver->former[signal]);
+    lt_handler_install(&receiver->handlers[signal], signal, on_signal);
     receiver_of[signal] = receiver;
 }
 
 static void give_back(struct receiver *receiver)
 {
-    struct sigaction current;
     for (int i = 1; i < SIGNALS; i++) {
         if (receiver_of[i] != receiver)
             continue;
         receiver_of[i] = NULL;
-        /* A handler that came after ours stays. */
-        if (sigaction(i, NULL, &current) == 0 && current.sa_sigaction == on_signal)
-            sigaction(i, &receiver->former[i], NULL);
+        lt_handler_remove(&receiver->handlers[i], i);
     }
 }
 

@@ -28,17 +28,22 @@ struct lt_sim *lt_sim_current(void)
 
 /* ---- the doors of the running party ---- */
 
-static void point(void)
+static void yield(void)
 {
     struct lt_party *self = lt_current_party();
-    struct lt_sim *sim = lt_sim_current();
-    if (self->kind != LT_TASK && self->kind != LT_THREAD)
-        return;
-    lt_sim_turn(sim)->end = LT_TURN_INTERRUPTED;
     if (self->kind == LT_TASK)
         lt_task_yield(lt_current_worker(), LT_CONTAINER(self, struct lt_task, party));
-    else
+    else if (self->kind == LT_THREAD)
         lt_sim_thread_yield(LT_CONTAINER(self, struct lt_sim_thread, thread.party));
+}
+
+static void point(void)
+{
+    uint8_t kind = lt_current_party()->kind;
+    if (kind != LT_TASK && kind != LT_THREAD)
+        return;
+    lt_sim_turn(lt_sim_current())->end = LT_TURN_INTERRUPTED;
+    yield();
 }
 
 /* Whether the calling task is held up here. False for a task that has ended (it has no descriptor),
@@ -60,13 +65,6 @@ static void entry(const struct lt_worker *worker)
     lt_sim_turn(sim)->end = LT_TURN_INTERRUPTED;
     sim->held = LT_CONTAINER(self, struct lt_task, party);
     lt_host_hold_up(sim->held);
-}
-
-static void yield(void)
-{
-    struct lt_party *self = lt_current_party();
-    if (self->kind == LT_THREAD)
-        lt_sim_thread_yield(LT_CONTAINER(self, struct lt_sim_thread, thread.party));
 }
 
 static uint32_t below(uint32_t bound)

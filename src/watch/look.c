@@ -182,12 +182,12 @@ static int prepare(struct lt_look *look)
     size_t steps = lt_look_steps(&look->bound);
     look->workers = lt_alloc(n * sizeof *look->workers);
     look->pads = look->workers ? lt_alloc((n + 1) * sizeof *look->pads) : NULL;
-    for (unsigned i = 0; look->pads && i <= n; i++)
-        lt_pad_init(&look->pads[i]);
     bool made = look->pads != NULL;
-    for (unsigned i = 0; made && look->bounded && i <= n; i++)
-        made = lt_pad_bound(&look->pads[i],
-                            i ? 2 * look->bound.parties / n + 100 : look->bound.parties, steps);
+    for (unsigned i = 0; made && i <= n; i++) {
+        lt_pad_init(&look->pads[i]);
+        size_t records = i ? 2 * look->bound.parties / n + 100 : look->bound.parties;
+        made = !look->bounded || lt_pad_bound(&look->pads[i], records, steps);
+    }
     return made ? 0 : -ENOMEM;
 }
 
