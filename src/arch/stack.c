@@ -353,12 +353,10 @@ struct lt_stack *lt_stack_map(size_t stack_size)
 
 void lt_stack_unmap(struct lt_stack *stack)
 {
-    char *base = stack->base;
-    size_t size = stack->size;
     if (stack->guard_mapped)
         atomic_fetch_sub_explicit(&pool.guard_mappings, 1, memory_order_relaxed);
     lt_fiber_destroy(&stack->fiber);
-    lt_unmap(base, size);
+    lt_unmap(stack->base, stack->size);
 }
 
 void lt_stack_count(size_t *all, size_t *at_hand)

@@ -215,7 +215,7 @@ static void read_track(struct story *s, unsigned i)
     struct slice *open = NULL;
     const struct lt_record *first = runs_first(s, i);
     const struct lt_event *e;
-    if (first && first->thing == LT_A_TASK) {
+    if (first) {
         open = &s->slices[s->slice_count++];
         *open = (struct slice){ first->number, s->of->begin, s->end, NULL, i, true };
     }
@@ -244,11 +244,10 @@ static const struct fact *find(const struct story *s, enum about about, uint32_t
 
 /* ---- writing ---- */
 
-/* Writes microseconds since the beginning. */
-static void put_time(FILE *to, const struct story *s, const char *key, int64_t at)
+/* Writes nanoseconds as microseconds. */
+static void put_time(FILE *to, const char *key, int64_t ns)
 {
-    fprintf(to, ",\"%s\":%lld.%03lld", key, (long long)(at - s->begin) / 1000,
-            (long long)(at - s->begin) % 1000);
+    fprintf(to, ",\"%s\":%lld.%03lld", key, (long long)ns / 1000, (long long)ns % 1000);
 }
 
 static void put_head(FILE *to, const char *phase, unsigned track)
@@ -261,8 +260,8 @@ static void put_slice(FILE *to, const struct story *s, const struct slice *slice
     const struct fact *task = slice->is_task ? find(s, TASK, (uint32_t)slice->party) : NULL;
     const char *name = task ? task->text : slice->name;
     put_head(to, "X", slice->track);
-    put_time(to, s, "ts", slice->from);
-    put_time(to, s, "dur", s->begin + slice->to - slice->from);
+    put_time(to, "ts", slice->from - s->begin);
+    put_time(to, "dur", slice->to - slice->from);
     fprintf(to, ",\"cat\":\"%s\",\"name\":", slice->is_task ? "task" : "block");
     lt_print_json(to, name ? name : slice->is_task ? "task" : "block or callback");
     if (slice->is_task)
@@ -318,7 +317,7 @@ static void put_end(FILE *to, const struct story *s, const char *phase, struct e
                     const struct fact *channel)
 {
     put_head(to, phase, end.track);
-    put_time(to, s, "ts", end.at);
+    put_time(to, "ts", end.at - s->begin);
     fprintf(to, ",\"id\":%zu,\"cat\":\"channel\",\"name\":", id);
     if (channel->text)
         lt_print_json(to, channel->text);
@@ -364,7 +363,7 @@ static void put_scope(FILE *to, const struct story *s, bool opened, int64_t at, 
                       unsigned track)
 {
     put_head(to, opened ? "b" : "e", track);
-    put_time(to, s, "ts", at);
+    put_time(to, "ts", at - s->begin);
     fprintf(to, ",\"cat\":\"scope\",\"id\":%u,\"name\":\"scope %u\"}", number, number);
 }
 

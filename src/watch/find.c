@@ -102,23 +102,21 @@ static void record_parties(struct lt_pad *pad, leat_scope *scope, size_t all)
 
 /* ---- channels ---- */
 
+/* NULL: those without a scope. */
 static void record_channels(struct lt_pad *pad, leat_scope *scope)
 {
-    lt_lock(&scope->lock);
-    for (struct lt_node *node = scope->owned.next;
-         node != &scope->owned && lt_pad_step(pad, LT_A_CHANNEL); node = node->next)
-        lt_record_owned(pad, scope, LT_CONTAINER(node, struct lt_owned, node));
-    lt_unlock(&scope->lock);
-}
-
-static void record_orphans(struct lt_pad *pad)
-{
-    struct lt_node *all = &lt_orphans.channels;
-    lt_lock(&lt_orphans.lock);
+    struct lt_lock *lock = scope ? &scope->lock : &lt_orphans.lock;
+    struct lt_node *all = scope ? &scope->owned : &lt_orphans.channels;
+    lt_lock(lock);
     for (struct lt_node *node = all->next; node != all && lt_pad_step(pad, LT_A_CHANNEL);
-         node = node->next)
-        lt_record_orphan(pad, LT_CONTAINER(node, leat_chan, owned.node));
-    lt_unlock(&lt_orphans.lock);
+         node = node->next) {
+        struct lt_owned *owned = LT_CONTAINER(node, struct lt_owned, node);
+        if (scope)
+            lt_record_owned(pad, scope, owned);
+        else
+            lt_record_orphan(pad, LT_CONTAINER(owned, leat_chan, owned));
+    }
+    lt_unlock(lock);
 }
 
 /* The rest of the bound, for the scopes still to come. */
@@ -126,18 +124,13 @@ struct rest {
     size_t channels, waiters;
 };
 
-/* The channels of a scope, or those without one. `others`: the number of scopes still to come. */
+/* `others`: the number of scopes still to come. */
 static void look_at_channels(struct lt_pad *pad, leat_scope *scope, struct rest *rest,
                              size_t others)
 {
-    size_t part = rest->channels / (others + 1);
-    if (part < LT_LOOK_LEAST)
-        part = rest->channels < LT_LOOK_LEAST ? rest->channels : LT_LOOK_LEAST;
+    size_t part = lt_look_share(rest->channels, others);
     lt_pad_allow(pad, rest->waiters, part);
-    if (scope)
-        record_channels(pad, scope);
-    else
-        record_orphans(pad);
+    record_channels(pad, scope);
     rest->waiters = pad->left.parties;
     rest->channels -= part - pad->left.channels;
 }
@@ -167,8 +160,8 @@ static bool peek(void *to, const void *from, size_t size)
 static bool peek_text(char *to, size_t size, const char *from)
 {
     char *at = (char *)(uintptr_t)from;
-    size_t page = lt_page_size(), here = page - (uintptr_t)from % page, most = size - 1;
-    here = here < most ? here : most;
+    size_t page = lt_page_size(), most = size - 1;
+    size_t here = lt_at_most(page - (uintptr_t)from % page, most);
     size_t got =
         read_own(to, most, (struct iovec[]){ { at, here }, { at + here, most - here } }, 2);
     to[got] = '\0';

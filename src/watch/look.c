@@ -11,16 +11,6 @@
 #include <string.h>
 #include <time.h>
 
-static size_t at_least(size_t n, size_t least)
-{
-    return n > least ? n : least;
-}
-
-static size_t at_most(size_t n, size_t most)
-{
-    return n < most ? n : most;
-}
-
 /* ---- scopes ---- */
 
 /* The time at which the scope's opener, a thread, began to join it. The scope is pinned, so the
@@ -90,12 +80,10 @@ static bool take_list(struct lt_look *look, struct lt_lock *lock, const struct l
     return made;
 }
 
-/* The number of scopes that may be recorded inside the next one, when `left` others are still to
- * come: so one scope with many inside leaves room for those in others. */
-static size_t scopes_allowed(const struct lt_look *look, size_t left)
+/* The number of scopes that may be recorded inside the next one. */
+static size_t scopes_allowed(const struct lt_look *look, size_t others)
 {
-    size_t rest = look->bound.scopes - look->scope_count;
-    return look->bounded ? at_most(rest, at_least(rest / (left + 1), LT_LOOK_LEAST)) : SIZE_MAX;
+    return look->bounded ? lt_look_share(look->bound.scopes - look->scope_count, others) : SIZE_MAX;
 }
 
 /* Records and pins the scopes, those nearest to the roots first. */
@@ -130,7 +118,7 @@ static size_t room_taken(const struct lt_look *look, size_t most)
 {
     size_t n = 0;
     for (size_t i = 0; i < look->scope_count; i++)
-        n += at_most(look->scopes[i].tasks, most);
+        n += lt_at_most(look->scopes[i].tasks, most);
     return n;
 }
 
@@ -159,9 +147,9 @@ static void share_room(struct lt_look *look, size_t room)
             look->scopes[i].room = SIZE_MAX;
         return;
     }
-    size_t limit = at_least(fair_limit(look, room), LT_LOOK_LEAST), busy = 0;
+    size_t limit = lt_at_least(fair_limit(look, room), LT_LOOK_LEAST), busy = 0;
     for (size_t i = 0; i < look->scope_count; i++) {
-        look->scopes[i].room = at_most(at_most(look->scopes[i].tasks, limit), room);
+        look->scopes[i].room = lt_at_most(lt_at_most(look->scopes[i].tasks, limit), room);
         room -= look->scopes[i].room;
         busy += look->scopes[i].tasks != 0;
     }

@@ -89,8 +89,14 @@ static inline size_t lt_look_reserve(const struct lt_look *look)
 
 static inline size_t lt_look_extra(const struct lt_look *look, size_t n)
 {
-    size_t part = lt_look_reserve(look) / n;
-    return part > LT_LOOK_LEAST ? part : LT_LOOK_LEAST;
+    return lt_at_least(lt_look_reserve(look) / n, LT_LOOK_LEAST);
+}
+
+/* The share of a scope in the rest of the room for scopes or for channels, when `others` are still
+ * to come: so a scope with many leaves room for those of others. */
+static inline size_t lt_look_share(size_t rest, size_t others)
+{
+    return lt_at_most(rest, lt_at_least(rest / (others + 1), LT_LOOK_LEAST));
 }
 
 /* Adds the worker's counts (counts.c). */

@@ -266,8 +266,8 @@ enum { MOST = 100, LEAST = 4, PARTS = 32 };
 
 static size_t waiters_allowed(const struct lt_pad *pad)
 {
-    size_t part = pad->left.parties / PARTS;
-    return !pad->bounded ? SIZE_MAX : part < LEAST ? LEAST : part > MOST ? MOST : part;
+    size_t part = lt_at_least(pad->left.parties / PARTS, LEAST);
+    return pad->bounded ? lt_at_most(part, MOST) : SIZE_MAX;
 }
 
 /* In a bounded look this may be the only way to the scope. The scope of a task or a callback that

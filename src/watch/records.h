@@ -12,6 +12,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+static inline size_t lt_at_least(size_t n, size_t least)
+{
+    return n > least ? n : least;
+}
+
+static inline size_t lt_at_most(size_t n, size_t most)
+{
+    return n < most ? n : most;
+}
+
 /* ---- what a look finds: `self` and `scope` are compared, never followed ---- */
 
 enum lt_thing {
