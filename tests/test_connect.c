@@ -282,19 +282,22 @@ static int system_resolves(void *arg)
 }
 ON_WORKERS(system_resolves);
 
-/* The C library then reports that there is no such name, or no such service. */
+/* The C library then reports that there is no such name, service or interface. */
 static int lack_of_descriptors_is_told(void *arg)
 {
     (void)arg;
     leat_address address;
+    leat_io *io;
     struct rlimit limit, none;
     CHECK_IS(0, getrlimit(RLIMIT_NOFILE, &limit));
     none = (struct rlimit){ 0, limit.rlim_max };
     CHECK_IS(0, setrlimit(RLIMIT_NOFILE, &none));
     int name = leat_resolve("name.invalid", "80", &address, 1, LEAT_NEVER);
     int service = leat_resolve("127.0.0.1", "http", &address, 1, LEAT_NEVER);
+    int zone = leat_listen(NULL, "[::1%lo]:0", 0, &io);
     CHECK_IS(0, setrlimit(RLIMIT_NOFILE, &limit));
     CHECK_IS(-EMFILE, name);
+    CHECK_IS(-EMFILE, zone);
     CHECK_IS(-EMFILE, service);
     return 0;
 }

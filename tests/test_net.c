@@ -22,6 +22,7 @@ static int address_is_read(void *arg)
     leat_io *io = NULL;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         CHECK_IS(-EINVAL, leat_listen(NULL, wrong[i], 0, &io));
+    CHECK_IS(-EINVAL, leat_listen(NULL, "[::1%no interface]:80", 0, &io));
     memset(many, 'x', sizeof many);
     memcpy(many, "unix:", 5);
     many[5 + 108] = 0;
@@ -51,6 +52,7 @@ static int address_is_written(void *arg)
                                             { "::1", "0", "[::1]:0" },
                                             { "2001:DB8::", "65535", "[2001:db8::]:65535" },
                                             { "fe80::1%1", "7", "[fe80::1%1]:7" },
+                                            { "fe80::1%lo", "7", "[fe80::1%1]:7" },
                                             { "fe80::1%65536", "7", "[fe80::1%65536]:7" },
                                             { "fe80::1%4294967295", "7",
                                               "[fe80::1%4294967295]:7" } };

@@ -11,6 +11,7 @@
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -104,26 +105,42 @@ static int port_of(const char *service)
     return odd ? -EINVAL : (int)number_of(service, 65535);
 }
 
-/* The number after the % in an IPv6 address; 0 if there is no such interface. */
-static uint32_t zone_of(const char *name)
+/* Reads what follows the % in an IPv6 address: 1; 0 if there is no such interface; or an error.
+ * if_nametoindex does not say whether it got a descriptor. */
+static int read_zone(const char *name, uint32_t *zone)
 {
+    struct ifreq request;
     int64_t number = number_of(name, UINT32_MAX);
-    return number > 0 ? (uint32_t)number : if_nametoindex(name);
+    if (number > 0) {
+        *zone = (uint32_t)number;
+        return 1;
+    }
+    size_t size = strlen(name) + 1;
+    if (size > sizeof request.ifr_name)
+        return 0;
+    int fd = lt_net_socket(AF_INET6, SOCK_DGRAM);
+    if (fd < 0)
+        return fd;
+    memcpy(request.ifr_name, name, size);
+    bool known = ioctl(fd, SIOCGIFINDEX, &request) == 0;
+    lt_net_close(fd);
+    *zone = known ? (uint32_t)request.ifr_ifindex : 0;
+    return known;
 }
 
-static bool number6(const char *host, struct sockaddr_in6 *in6)
+/* As lt_net_number. */
+static int number6(const char *host, struct sockaddr_in6 *in6)
 {
     char bare[INET6_ADDRSTRLEN];
     const char *zone = strchr(host, '%');
     size_t length = zone ? (size_t)(zone - host) : strlen(host);
     if (length >= sizeof bare)
-        return false;
+        return 0;
     memcpy(bare, host, length);
     bare[length] = 0;
     if (inet_pton(AF_INET6, bare, &in6->sin6_addr) != 1)
-        return false;
-    in6->sin6_scope_id = zone ? zone_of(zone + 1) : 0;
-    return !zone || in6->sin6_scope_id;
+        return 0;
+    return zone ? read_zone(zone + 1, &in6->sin6_scope_id) : 1;
 }
 
 int lt_net_number(const char *host, const char *service, leat_address *address)

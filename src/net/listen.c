@@ -44,11 +44,10 @@ int lt_net_listen(const struct lt_endpoint *end, bool both, int backlog, mode_t 
 
 static int listen_everywhere(struct lt_endpoint *end, int backlog)
 {
-    int fd = lt_net_number("::", end->service, &end->address);
-    if (fd == 1)
-        fd = lt_net_listen(end, true, backlog, 0);
-    else
-        return fd ? fd : -EINVAL;
+    int is_number = lt_net_number("::", end->service, &end->address);
+    if (is_number != 1)
+        return is_number ? is_number : -EINVAL;
+    int fd = lt_net_listen(end, true, backlog, 0);
     if (fd != -EAFNOSUPPORT && fd != -EADDRNOTAVAIL)
         return fd;
     lt_net_number("0.0.0.0", end->service, &end->address);
@@ -63,8 +62,9 @@ static int open_listener(const char *address, int backlog)
         return error;
     if (!end.is_local && !*end.host)
         return listen_everywhere(&end, backlog);
-    if (!end.is_local && lt_net_number(end.host, end.service, &end.address) != 1)
-        return -EINVAL;
+    int is_number = end.is_local ? 1 : lt_net_number(end.host, end.service, &end.address);
+    if (is_number != 1)
+        return is_number ? is_number : -EINVAL;
     return lt_net_listen(&end, false, backlog, 0);
 }
 
