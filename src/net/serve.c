@@ -171,14 +171,6 @@ static int start_block(struct server *server)
     return 0;
 }
 
-static int start_task(struct server *server, struct guest *guest)
-{
-    size_t stack = server->options.stack_size;
-    if (choose_worker(server) == lt_current_worker())
-        return leat_go_named(server->crowd, serve_guest, guest, "connection", stack);
-    return leat_go_spread_named(server->crowd, serve_guest, guest, "connection", stack);
-}
-
 static int start_guest(struct server *server)
 {
     if (server->type)
@@ -190,7 +182,8 @@ static int start_guest(struct server *server)
     atomic_fetch_add_explicit(&server->active, 1, memory_order_relaxed);
     int error = server->options.threads
                     ? leat_go_blocking_named(server->crowd, serve_guest, guest, "connection")
-                    : start_task(server, guest);
+                    : lt_go_at(choose_worker(server), server->crowd, serve_guest, guest,
+                               "connection", server->options.stack_size);
     if (error) {
         atomic_fetch_sub_explicit(&server->active, 1, memory_order_relaxed);
         lt_free(guest);

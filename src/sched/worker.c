@@ -171,16 +171,7 @@ uint64_t lt_worker_load(struct lt_worker *worker)
            atomic_load_explicit(&worker->tally.sent, memory_order_relaxed);
 }
 
-/* Whether the worker has a credit to give away. Until now a stack of its magazine may have been
- * meant for the new task. */
-static bool has_credit(struct lt_worker *worker)
-{
-    if (!worker->credits)
-        worker->credits = lt_stack_credits_get(1);
-    return worker->credits > 0;
-}
-
-void lt_launch_spread(struct lt_party *party)
+struct lt_worker *lt_worker_with_fewest(void)
 {
     struct lt_worker *here = lt_current_worker(), *best = here ? here : lt_any_worker();
     uint64_t least = lt_worker_load(best);
@@ -192,14 +183,29 @@ void lt_launch_spread(struct lt_party *party)
             best = worker;
         }
     }
-    if (best == here || (here && lt_needs_credit(party) && !has_credit(here))) {
+    return best;
+}
+
+/* Whether the worker has a credit to give away. Until now a stack of its magazine may have been
+ * meant for the new task. */
+static bool has_credit(struct lt_worker *worker)
+{
+    if (!worker->credits)
+        worker->credits = lt_stack_credits_get(1);
+    return worker->credits > 0;
+}
+
+void lt_launch_at(struct lt_worker *worker, struct lt_party *party)
+{
+    struct lt_worker *here = lt_current_worker();
+    if (worker == here || (here && lt_needs_credit(party) && !has_credit(here))) {
         lt_launch(party);
         return;
     }
     if (here)
         here->credits -= lt_needs_credit(party);
-    atomic_fetch_add_explicit(&best->sent, 1, memory_order_relaxed);
-    lt_worker_post(best, party);
+    atomic_fetch_add_explicit(&worker->sent, 1, memory_order_relaxed);
+    lt_worker_post(worker, party);
 }
 
 void lt_worker_tidy(struct lt_worker *worker)

@@ -319,10 +319,13 @@ void lt_worker_tidy(struct lt_worker *worker);
 /* About how many tasks a worker has. */
 uint64_t lt_worker_load(struct lt_worker *worker);
 
-/* Queues a new task or block, from any thread. lt_launch_spread gives it to the worker with the
- * fewest tasks, and wakes that worker. */
+/* The worker with the fewest tasks: the calling one, unless another has fewer. */
+struct lt_worker *lt_worker_with_fewest(void);
+
+/* Queues a new task or block, from any thread. lt_launch_at gives a task to `worker`, and wakes that
+ * worker. */
 void lt_launch(struct lt_party *party);
-void lt_launch_spread(struct lt_party *party);
+void lt_launch_at(struct lt_worker *worker, struct lt_party *party);
 
 /* Puts a party into a worker's inbox, from any thread. */
 void lt_worker_post(struct lt_worker *worker, struct lt_party *party);

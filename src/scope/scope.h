@@ -87,6 +87,10 @@ void lt_scope_unpin(leat_scope *scope);
  * home. */
 leat_scope *lt_scope_of_task(const struct lt_task *task);
 
+/* As leat_go_named; the task begins on `worker`. */
+int lt_go_at(struct lt_worker *worker, leat_scope *scope, leat_fn *fn, void *arg, const char *name,
+             size_t stack_size);
+
 /* A task puts itself on its scope's list. 0, or -EDEADLK for a party that may not park. */
 int lt_scope_enlist(struct lt_party *party);
 
