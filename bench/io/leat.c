@@ -43,6 +43,9 @@ struct connection {
     char buffer[ECHO_BYTES];
 };
 
+/* Of pointers to the structs of blocks that end: the next connections use these structs. */
+static leat_chan *ended;
+
 static int serve_as_block(leat_block *b)
 {
     struct connection *me = (struct connection *)b;
@@ -57,6 +60,8 @@ static int serve_as_block(leat_block *b)
             break;
     }
     leat_io_unref(me->io);
+    memcpy(me->buffer, &me, sizeof me);
+    LEAT_AWAIT_SEND(b, ended, me->buffer);
     LEAT_END(b);
 }
 
@@ -90,7 +95,11 @@ static void start_task(leat_scope *scope, leat_io *io)
 
 static void start_block(leat_scope *scope, leat_io *io)
 {
-    struct connection *connection = malloc(sizeof *connection);
+    struct connection *connection;
+    if (leat_try_recv(ended, &connection) == 0)
+        leat_block_join(&connection->block);
+    else
+        connection = malloc(sizeof *connection);
     connection->io = io;
     leat_go_block(scope, &connection->block, serve_as_block);
 }
@@ -120,6 +129,7 @@ static int run(void *start)
     leat_io *connection;
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
     leat_io *listener = listen_here(scope);
+    ended = leat_chan_of(scope, struct connection *, 64);
     while (leat_accept(listener, NULL, &connection, LEAT_NEVER) == 0)
         (*(serve_fn **)start)(scope, connection);
     return leat_scope_close(scope);
