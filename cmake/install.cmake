@@ -13,8 +13,7 @@ install(EXPORT leatTargets NAMESPACE leat:: DESTINATION ${package_dir})
 
 configure_package_config_file(cmake/leatConfig.cmake.in leatConfig.cmake
     INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO)
-# Until 1.0 a minor version may break a program.
-write_basic_package_version_file(leatConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+configure_file(cmake/leatConfigVersion.cmake.in leatConfigVersion.cmake @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/leatConfig.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/leatConfigVersion.cmake
         DESTINATION ${package_dir})
