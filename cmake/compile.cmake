@@ -18,6 +18,9 @@ if(CMAKE_C_COMPILER_ID MATCHES Clang)
     add_compile_options(-fdebug-default-version=4)
 endif()
 add_compile_options("$<$<COMPILE_LANGUAGE:C>:${warnings}>")
+# LEAT_HERE names the library's own tasks by their files. What is installed holds no path of the
+# machine that built it, but for the debug information, in which debuggers look for the sources.
+add_compile_options("$<$<COMPILE_LANGUAGE:C>:-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=>")
 
 if(LEAT_HARSH)
     add_compile_definitions(LEAT_HARSH=1)
