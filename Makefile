@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
     bench-link bench-look bench-map bench-process bench-sum manual docs lib install deb clean
 
 help: ## list what one can do here
-	@awk -F ':.*## ' '/^[a-z0-9 -]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9 -]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 # Everything but the digests goes to standard error, so that these can be sent elsewhere.
 run: ## digest the files under DIR (this folder when unset)
@@ -41,36 +41,25 @@ aarch64: ## the library's tests for AArch64, under qemu-user
 	@scripts/test $@
 
 bench-sum: ## digest a tree of 80,000 files with leat sum and with others; the ratios
+bench-map: ## run commands over items with leat map and its peers; the ratios
+bench-process: ## start programs by leat_spawn and by others; what each costs
+bench-look: ## measure what it costs a program to be looked at
+bench-sum bench-map bench-process bench-look:
 	@scripts/bootstrap run
-	@scripts/build release leat-command
-	@bench/sum/run
+	@scripts/build release
+	@bench/$(@:bench-%=%)/run $(BENCH)
 
 bench-io: ## load an echo server of leat's and its peers'; what a request costs
 	@scripts/bootstrap run
 	@scripts/bootstrap bench || true
-	@scripts/build release leat-static
+	@scripts/build release
 	@bench/io/run $(BENCH)
-
-bench-process: ## start programs by leat_spawn and by others; what each costs
-	@scripts/bootstrap run
-	@scripts/build release leat-static
-	@bench/process/run $(BENCH)
 
 bench-link: ## a stage over processes beside a program that drives the engine itself; the bars
 	@scripts/bootstrap cluster
-	@scripts/build release leat-command
+	@scripts/build release
 	@scripts/build bench bench-link
 	@bench/link/run
-
-bench-map: ## run commands over items with leat map and its peers; the ratios
-	@scripts/bootstrap run
-	@scripts/build release leat-command
-	@bench/map/run
-
-bench-look: ## measure what it costs a program to be looked at
-	@scripts/bootstrap run
-	@scripts/build release leat-static
-	@bench/look/run
 
 style: ## check the format, run clang-tidy
 	@scripts/bootstrap ci
