@@ -39,3 +39,13 @@ same() {
     fail "$1"
     diff <(cat -A "$2") <(cat -A "$3") | head -n 20
 }
+
+# wait_for COMMAND...: until it succeeds; a minute at most.
+wait_for() {
+    local tries=0
+    until "$@"; do
+        tries=$((tries + 1))
+        [ $tries -lt 3000 ] || { fail "waited a minute for $*"; return 1; }
+        sleep 0.02
+    done
+}

@@ -14,16 +14,6 @@ answer() {
     mv "$out/mode.new" "$out/mode" # never half a mode
 }
 
-# wait_for COMMAND...: until it succeeds; a minute at most.
-wait_for() {
-    local tries=0
-    until "$@"; do
-        tries=$((tries + 1))
-        [ $tries -lt 1200 ] || { fail "waited a minute for $*"; return 1; }
-        sleep 0.05
-    done
-}
-
 serve() {
     python3 "$LEAT_SOURCE_DIR/tests/look_server.py" "$work/sock" "$out/mode" 2>"$out/server" &
     server=$!

@@ -54,16 +54,6 @@ on_full() {
     in_full "$leat" map "$@"
 }
 
-# wait_for COMMAND...: until it succeeds; a minute at most.
-wait_for() {
-    local tries=0
-    until "$@"; do
-        tries=$((tries + 1))
-        [ $tries -lt 3000 ] || { fail "waited a minute for $*"; return 1; }
-        sleep 0.02
-    done
-}
-
 # signal_again: sends SIGTERM to $run until it has ended; a second one may come before the first is
 # seen, and is then lost.
 signal_again() {
