@@ -115,8 +115,7 @@ LEAT_API int leat_block_accept(leat_block *b, leat_io *listener, leat_scope *sco
  * Returns a verdict: 0, or a negative errno value. */
 typedef int leat_serve_fn(leat_io *connection, void *arg);
 
-/* How leat_serve serves. A field that is 0 has its default: `leat_serve_options o = {0};` is all
- * defaults. */
+/* How leat_serve serves. A field that is 0 has its default. */
 typedef struct leat_serve_options {
     /* The most connections that are served at a time; further ones wait in the backlog. Default: no
      * limit. */

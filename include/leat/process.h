@@ -50,8 +50,7 @@
 
 typedef struct leat_process leat_process;
 
-/* How a process is started. A field that is 0 has its default: `leat_spawn_options o = {0};` is all
- * defaults. */
+/* How a process is started. A field that is 0 has its default. */
 typedef struct leat_spawn_options {
     /* Strings NAME=value, then NULL. Default: this process's own. */
     const char *const *environment;

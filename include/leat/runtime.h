@@ -31,8 +31,7 @@
 
 #include <leat/base.h>
 
-/* How a runtime is started. A field that is 0 has its default: `leat_options o = {0};` is all
- * defaults. */
+/* How a runtime is started. A field that is 0 has its default. */
 typedef struct leat_options {
     /* The number of worker threads, at most 256. Default: LEAT_WORKERS in the environment, else
      * what leat_cores returns, but at most 256. More workers than cores that this process may run
