@@ -736,12 +736,15 @@ end:
 #ifndef LOOKS_AWAY
             :: some_stays && !unwatched && watcher != NONE && !naps[watcher] -> next = watcher
 #endif
-            :: else ->
+            :: else
+            fi;
+            if
 #ifndef RESTS_CALLED
-                looks = called_out
+            :: next == NONE -> looks = called_out
 #else
-                looks = false
+            :: next == NONE -> looks = false
 #endif
+            :: else
             fi;
             called_out = false;
             for (i : 0 .. WORKERS - 1) { seen_active[i] = !asleep[i] }

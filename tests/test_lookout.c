@@ -5,6 +5,7 @@
 #define _GNU_SOURCE /* gettid */
 #include "descriptors.h"
 #include "moves.h"
+#include "switches.h"
 
 #include "sched/lookout.h"
 
@@ -16,6 +17,8 @@ struct talk {
     int asks, wakes; /* the other ends */
     leat_chan *woken;
     _Atomic int served;
+    char wish;  /* what is asked for, */
+    int rounds; /* and how often */
 };
 
 static int serve_once(void *arg)
@@ -63,6 +66,39 @@ static void hold_up(struct talk *talk, int round)
     COMPUTE_UNTIL(atomic_load(&talk->served) > before);
 }
 
+static _Atomic bool all_compute, rests;
+
+static int compute_beside(void *arg)
+{
+    (void)arg;
+    atomic_store(&all_compute, true);
+    COMPUTE_UNTIL(atomic_load(&rests));
+    return 0;
+}
+
+static bool is_quiet(void)
+{
+    long before = switches_of_others();
+    for (int64_t until = leat_after(20 * LEAT_MS); leat_now() < until;)
+        continue;
+    return switches_of_others() == before;
+}
+
+/* Lets both workers compute until no other thread wakes up. */
+static void compute_on_all(void)
+{
+    int looks = 0;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    atomic_store(&all_compute, false);
+    atomic_store(&rests, false);
+    CHECK_IS(0, leat_go_spread(scope, compute_beside, NULL));
+    COMPUTE_UNTIL(atomic_load(&all_compute));
+    while (!is_quiet())
+        CHECK(++looks < 200);
+    atomic_store(&rests, true);
+    CHECK_IS(0, leat_scope_close(scope));
+}
+
 static int answer(void *arg)
 {
     struct talk *talk = arg;
@@ -70,6 +106,8 @@ static int answer(void *arg)
     for (int round = 0; leat_read(talk->io, &byte, 1) == 1;) {
         if (byte == 'h')
             hold_up(talk, round++);
+        if (byte == 'a')
+            compute_on_all();
         CHECK_IS(1, leat_write(talk->io, &byte, 1));
     }
     return 0;
@@ -89,10 +127,10 @@ static int ask_all(void *arg)
     while (!lt_lookout_is_there() && leat_now() - since < 30 * LEAT_S)
         ask(talk, 'l');
     CHECK(lt_lookout_is_there());
-    for (int i = 0; i < 200 / SCALE; i++) {
+    for (int i = 0; i < talk->rounds; i++) {
         for (int k = 0; k < LIGHT; k++)
             ask(talk, 'l');
-        ask(talk, 'h');
+        ask(talk, talk->wish);
     }
     close(talk->asks);
     close(talk->wakes);
@@ -107,10 +145,9 @@ static leat_io *half_of_pair(leat_scope *scope, int *other)
     return adopt(scope, ends[0]);
 }
 
-static int serves_what_is_held_up(void *arg)
+static int talk_about(char wish, int rounds)
 {
-    (void)arg;
-    struct talk talk = { .scope = leat_scope_open(LEAT_NEVER) };
+    struct talk talk = { .scope = leat_scope_open(LEAT_NEVER), .wish = wish, .rounds = rounds };
     talk.io = half_of_pair(talk.scope, &talk.asks);
     talk.quiet = half_of_pair(talk.scope, &talk.wakes);
     talk.woken = leat_chan_make(talk.scope, 0, 0);
@@ -121,10 +158,31 @@ static int serves_what_is_held_up(void *arg)
     return leat_scope_close(talk.scope);
 }
 
+static int serves_what_is_held_up(void *arg)
+{
+    (void)arg;
+    return talk_about('h', 200 / SCALE);
+}
 ON_MOVING_WORKERS(serves_what_is_held_up);
+
+/* While no worker is idle there is nobody to wake, and the lookout rests. */
+static int looks_for_nobody(void *arg)
+{
+    (void)arg;
+    return talk_about('a', 5);
+}
+
+static void rests_while_all_compute(void **state)
+{
+    (void)state;
+    if (UNDER_TSAN)
+        skip(); /* a thread of ThreadSanitizer's own wakes up */
+    run_on(2, looks_for_nobody);
+}
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { TESTS_ON_MOVING_WORKERS(serves_what_is_held_up) };
+    const struct CMUnitTest tests[] = { TESTS_ON_MOVING_WORKERS(serves_what_is_held_up),
+                                        cmocka_unit_test(rests_while_all_compute) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

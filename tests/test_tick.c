@@ -1,11 +1,8 @@
 /* test_tick.c: channels that tick, and workers that do not wake without need. */
 #define _GNU_SOURCE
-#include "support.h"
+#include "switches.h"
 
 #include "sched/current.h"
-
-#include <dirent.h>
-#include <unistd.h>
 
 /* In the seeded world each tick would come, one at a time. */
 #define FINEST (IN_SIM ? LEAT_US : 1)
@@ -182,19 +179,6 @@ static int start_and_stop(void *arg)
     return result == -ETIMEDOUT ? -EAGAIN : result;
 }
 
-static long switches_of(int thread)
-{
-    char path[64], line[128];
-    snprintf(path, sizeof path, "/proc/self/task/%d/status", thread);
-    FILE *file = fopen(path, "r");
-    long switches = -1;
-    while (file && fgets(line, sizeof line, file))
-        sscanf(line, "voluntary_ctxt_switches: %ld", &switches);
-    if (file)
-        fclose(file);
-    return switches;
-}
-
 static void wakes_no_worker_in_vain(void **state)
 {
     (void)state;
@@ -217,21 +201,6 @@ static void wakes_no_worker_in_vain(void **state)
             return;
     }
     check_failed(__FILE__, __LINE__, "a worker wakes though it has nothing to do");
-}
-
-/* Of all threads but the calling one. -1: the system does not say. */
-static long switches_of_others(void)
-{
-    long sum = 0;
-    DIR *threads = opendir("/proc/self/task");
-    for (struct dirent *entry; threads && sum >= 0 && (entry = readdir(threads));) {
-        int thread = atoi(entry->d_name);
-        if (thread == 0 || thread == gettid())
-            continue;
-        long switches = switches_of(thread);
-        sum = switches < 0 ? -1 : sum + switches;
-    }
-    return threads && closedir(threads) == 0 ? sum : -1;
 }
 
 static int work_a_little(void *arg)

@@ -258,7 +258,7 @@ void lt_idle_look_over(void)
     bool stays = some_stays_active(), watched = idle.watcher && idle.watcher->naps;
     if (stays && !idle.unwatched && !watched)
         next = idle.watcher ? idle.watcher : hand_on_watch();
-    else if (!idle.called)
+    if (!next && !idle.called)
         lt_lookout_rest();
     idle.called = false;
     lt_unlock(&idle.lock);

@@ -5,7 +5,7 @@
  * other awake in vain. So if that has been in vain for a while, the worker calls the lookout
  * instead, and wakes nobody while the lookout looks. The lookout makes an idle worker the watcher
  * if another has been active from one look to the next. It rests if no worker has called it since
- * its last look, and no worker that has called it is still active.
+ * its last look, and none that has called it is still active, or none is idle.
  *
  * The thread starts when it is first wanted, and ends with the runtime. Without memory for a thread
  * there is no lookout.
