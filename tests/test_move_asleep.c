@@ -71,7 +71,7 @@ static void check_what_is_published(void)
             continue;
         if (atomic_load(&worker->asleep)) {
             CHECK_IS(worker->wheel.count, atomic_load(&worker->tally.timers));
-            CHECK(worker->wheel.count || atomic_load(&worker->next_timer) == LEAT_NEVER);
+            CHECK(worker->wheel.count || LT_HINT(worker->next_timer) == LEAT_NEVER);
         }
         lt_owned_end_visit(&worker->own, false);
     }

@@ -22,9 +22,5 @@ int64_t lt_clock_now(void)
 
 int64_t lt_clock_tick(void)
 {
-#ifdef CLOCK_MONOTONIC_COARSE
     return read_clock(CLOCK_MONOTONIC_COARSE);
-#else
-    return lt_clock_now();
-#endif
 }

@@ -11,7 +11,7 @@
 static bool is_free(struct lt_worker *worker)
 {
     /* Relaxed: hints. */
-    int64_t timer = atomic_load_explicit(&worker->next_timer, memory_order_relaxed);
+    int64_t timer = LT_HINT(worker->next_timer);
     return !LT_HINT(worker->ready_head) && lt_local_queue_length(&worker->local_queue) == 0 &&
            !lt_global_queue_any() && !lt_worker_has_mail(worker) && !lt_worker_is_nudged(worker) &&
            (timer == LEAT_NEVER || timer > lt_clock_now());

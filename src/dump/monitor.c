@@ -52,12 +52,12 @@ static uint64_t threads_of_process(void)
 
 static bool rests(struct lt_worker *worker, uint64_t *sleeps)
 {
-    *sleeps += atomic_load_explicit(&worker->tally.sleeps, memory_order_relaxed);
+    *sleeps += lt_tally_get(&worker->tally.sleeps);
     /* Acquire: if this sees the worker asleep, it sees what the worker published before. */
     return atomic_load_explicit(&worker->asleep, memory_order_acquire) &&
            !lt_worker_has_news(worker) &&
            /* A sleep for ever has a timer, too, at the last moment of all. */
-           atomic_load_explicit(&worker->next_timer, memory_order_relaxed) >= LEAT_NEVER - 1 &&
+           LT_HINT(worker->next_timer) >= LEAT_NEVER - 1 &&
            !lt_reactor_has_sources(&worker->reactor);
 }
 
@@ -141,11 +141,11 @@ static void check(struct hold *hold, unsigned i, int64_t limit, int64_t now)
     struct lt_worker *worker = lt_runtime.workers[i];
     struct hold seen = {
         .running = lt_worker_running(worker),
-        .switches = atomic_load_explicit(&worker->tally.switches, memory_order_relaxed),
+        .switches = lt_tally_get(&worker->tally.switches),
         .direct_left = lt_steal_direct_left(worker),
         .since = now,
     };
-    if (atomic_load_explicit(&worker->asleep, memory_order_relaxed) || !hold->since ||
+    if (lt_worker_is_asleep(worker) || !hold->since ||
         seen.running != hold->running || seen.switches != hold->switches ||
         seen.direct_left != hold->direct_left) {
         if (hold->reported)

@@ -8,15 +8,10 @@
 
 #include <leat/base.h>
 
-static uint64_t switches(const struct lt_worker *worker)
-{
-    return atomic_load_explicit(&worker->tally.switches, memory_order_relaxed);
-}
-
 void lt_duties_begin(struct lt_worker *worker, int64_t now)
 {
     worker->paced = now;
-    worker->paced_from = switches(worker);
+    worker->paced_from = lt_tally_get(&worker->tally.switches);
 }
 
 /* How many parties take that many us, but at least 1 and at most `most`. */
@@ -28,7 +23,7 @@ static unsigned parties_in(const struct lt_worker *worker, int64_t us, unsigned 
 
 static void keep_pace(struct lt_worker *worker, int64_t now)
 {
-    int64_t done = (int64_t)(switches(worker) - worker->paced_from);
+    int64_t done = (int64_t)(lt_tally_get(&worker->tally.switches) - worker->paced_from);
     int64_t pace = (now - worker->paced) / (done > 0 ? done : 1) + 1;
     /* A few fast parties do not show that the next one is fast. */
     if (pace > worker->pace || done >= LT_DIRECT_SWITCHES) {
@@ -67,9 +62,8 @@ static void fire_timers(struct lt_worker *worker)
     int64_t now = lt_clock_now();
     lt_wheel_advance(&worker->wheel, now);
     lt_tally_set(&worker->tally.timers, worker->wheel.count);
-    if (atomic_load_explicit(&worker->next_timer, memory_order_relaxed) <= now)
-        atomic_store_explicit(&worker->next_timer, lt_wheel_not_before(&worker->wheel),
-                              memory_order_relaxed);
+    if (LT_HINT(worker->next_timer) <= now)
+        LT_SET_HINT(worker->next_timer, lt_wheel_not_before(&worker->wheel));
 }
 
 void lt_duties_see_to(struct lt_worker *worker)

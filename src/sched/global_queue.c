@@ -56,7 +56,9 @@ bool lt_global_queue_take(struct lt_worker *worker)
     }
     add_to_count(-taken);
     lt_unlock(&queue.lock);
-    return taken > 0;
+    if (taken)
+        lt_worker_notify(worker);
+    return taken;
 }
 
 void lt_global_queue_each(bool (*fn)(void *arg, struct lt_party *party), void *arg)

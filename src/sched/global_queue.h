@@ -17,7 +17,7 @@ static inline bool lt_needs_credit(struct lt_party *party)
 /* Adds a party. `worker` is the calling worker, which gives a credit along with a task, or NULL. */
 void lt_global_queue_push(struct lt_worker *worker, struct lt_party *party);
 
-/* Moves some parties to the calling worker's local queue. False if it moved none. */
+/* Moves some parties to the calling worker's local queue, and notifies. False if it moved none. */
 bool lt_global_queue_take(struct lt_worker *worker);
 
 /* Calls fn for each party, in order and under the lock, until it returns false: for looks. */

@@ -97,9 +97,8 @@ void lt_guard_worker_begin(struct lt_worker *worker)
     sigaltstack(&stack, &former_stack);
 }
 
-void lt_guard_worker_end(struct lt_worker *worker)
+void lt_guard_worker_end(void)
 {
-    (void)worker;
     sigaltstack(&former_stack, NULL);
 }
 

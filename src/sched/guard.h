@@ -13,7 +13,7 @@ void lt_guard_uninstall(void);
 
 /* On the worker's thread: gives the handler its stack, and takes it away. */
 void lt_guard_worker_begin(struct lt_worker *worker);
-void lt_guard_worker_end(struct lt_worker *worker);
+void lt_guard_worker_end(void);
 
 /* The same on a thread of the pool. */
 void lt_guard_thread_begin(void);

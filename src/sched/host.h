@@ -41,7 +41,6 @@ static inline void lt_now_running(struct lt_worker *worker, struct lt_task *task
  * each function that a switch comes back to: the fewer, the better. */
 LT_RESUMES void lt_host_resume(struct lt_worker *worker, struct lt_task *task)
 {
-    worker->started_last = false;
     if (LT_UNLIKELY(lt_probing()))
         lt_observer->switches(worker, NULL, task);
     lt_now_running(worker, task);

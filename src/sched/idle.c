@@ -135,14 +135,6 @@ static bool leaves_watch_to_lookout(const struct lt_worker *worker)
     return false;
 }
 
-/* True: wake the lookout. */
-static bool call_lookout(void)
-{
-    set_unwatched(false);
-    idle.called = true;
-    return lt_lookout_call();
-}
-
 static void become_active(struct lt_worker *worker)
 {
     struct lt_worker *next = NULL;
@@ -155,7 +147,9 @@ static void become_active(struct lt_worker *worker)
     else
         remove_sleeper(worker);
     if ((watched || idle.unwatched) && leaves_watch_to_lookout(worker)) {
-        wake_lookout = call_lookout();
+        set_unwatched(false);
+        idle.called = true;
+        wake_lookout = lt_lookout_call();
     } else if (!watched) {
         if (!idle.watcher && !idle.sleepers)
             set_unwatched(false);
@@ -237,14 +231,14 @@ void lt_idle_call(void)
         lt_worker_wake(next);
 }
 
-/* Whether some worker has not slept since the last look. (Relaxed: the looks are far apart.) */
+/* Whether some worker has not slept since the last look. */
 static bool some_stays_active(void)
 {
     bool any = false;
     for (unsigned i = 0; i < lt_runtime.worker_count; i++) {
         struct lt_worker *worker = lt_runtime.workers[i];
-        uint64_t sleeps = atomic_load_explicit(&worker->tally.sleeps, memory_order_relaxed);
-        bool asleep = atomic_load_explicit(&worker->asleep, memory_order_relaxed) != 0;
+        uint64_t sleeps = lt_tally_get(&worker->tally.sleeps);
+        bool asleep = lt_worker_is_asleep(worker);
         any |= !asleep && sleeps == worker->slept;
         worker->slept = asleep ? UINT64_MAX : sleeps;
     }
@@ -363,8 +357,10 @@ static bool watch_others(struct lt_worker *worker, struct watch *watch, struct r
  * microseconds later. */
 static bool finds_some_by_waiting(struct lt_worker *worker)
 {
+    if (worker->spin.offers || lt_runtime.worker_count == 1)
+        return false;
     int64_t now = lt_clock_now(), until = now + LT_STEAL_AFTER_US * LEAT_US;
-    if (worker->spin.offers || !lt_steal_look(worker, now))
+    if (!lt_steal_look(worker, now))
         return false;
     while ((now = lt_clock_now()) < until) {
         if (lt_worker_has_news(worker))
@@ -397,8 +393,7 @@ static bool joins_others(const struct lt_worker *worker)
 /* The value for `asleep`. */
 static uint32_t how_to_sleep(const struct lt_worker *worker)
 {
-    uint64_t sleeps = atomic_load_explicit(&worker->tally.sleeps, memory_order_relaxed);
-    return (uint32_t)sleeps * LT_SLEEP_ONE +
+    return (uint32_t)lt_tally_get(&worker->tally.sleeps) * LT_SLEEP_ONE +
            (lt_reactor_is_open(&worker->reactor) ? LT_SLEEPS_IN_EPOLL : LT_SLEEPS);
 }
 
@@ -442,7 +437,7 @@ void lt_idle(struct lt_worker *worker)
     int64_t due = lt_duties_next_timer(worker);
     struct watch watch = { 0 };
     bool stole = false;
-    atomic_store_explicit(&worker->next_timer, due, memory_order_relaxed);
+    LT_SET_HINT(worker->next_timer, due);
     lt_tally_set(&worker->tally.timers, worker->wheel.count);
     become_idle(worker);
     for (;;) {

@@ -410,7 +410,7 @@ bool lt_reactor_look(struct lt_worker *worker)
     errno = saved;
     /* The bell rang for the worker, which may have gone to sleep after its visitor saw it awake. */
     if (report_all(events, n) && !here)
-        lt_reactor_ring(worker);
+        lt_bell_ring(reactor->bell);
     return any || n > 0;
 }
 
@@ -470,9 +470,4 @@ void lt_reactor_sleep(struct lt_worker *worker, int64_t until)
     worker->reactor.waited = n == 1 && worker->woke - begun > AT_ONCE &&
                              lt_uring_is(&worker->reactor.ring, LT_URING_UNUSED);
     report_all(events, n);
-}
-
-void lt_reactor_ring(struct lt_worker *worker)
-{
-    lt_bell_ring(worker->reactor.bell);
 }

@@ -34,7 +34,8 @@ struct lt_worker;
 struct lt_reactor {
     _Atomic bool open; /* it has an epoll */
     bool has_bell;     /* never closed: a late waker may still write to it */
-    int epoll, bell;
+    int epoll;
+    int bell;                 /* ringing it ends the worker's lt_reactor_sleep, or its next one */
     _Atomic uint32_t sources; /* registered with it */
     /* Only the worker uses these two: when it looked last, and whether it waited in its epoll until
      * then, for one event. A look before that wait would have found nothing. */
@@ -81,9 +82,6 @@ struct lt_uring *lt_reactor_uring(struct lt_worker *worker);
 
 /* A thief inside a worker that is held up: does for its ring what the worker would do. */
 void lt_reactor_stand_in(struct lt_worker *worker);
-
-/* Ends the worker's lt_reactor_sleep, or its next one. */
-void lt_reactor_ring(struct lt_worker *worker);
 
 /* At the end of the runtime: unregisters all sources. Each gets an event for reading and for
  * writing; parties that wait for it then find that no runtime runs. */

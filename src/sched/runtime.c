@@ -195,7 +195,7 @@ static struct lt_worker *worker_new(const struct lt_runtime *rt, unsigned index)
     worker->fetch_next = 1;
     worker->stride = LT_DIRECT_SWITCHES;
     worker->until_look = LT_LOOKS_APART;
-    atomic_store_explicit(&worker->next_timer, LEAT_NEVER, memory_order_relaxed);
+    LT_SET_HINT(worker->next_timer, LEAT_NEVER);
     worker->seen = lt_alloc(rt->worker_count * sizeof *worker->seen);
     worker->fault_stack = lt_alloc(LT_FAULT_STACK);
     if (!worker->seen || !worker->fault_stack) {

@@ -195,9 +195,10 @@ struct lt_shared_timers *lt_shared_timer_set(struct lt_shared_timer *timer, int6
     return notify ? timers : NULL;
 }
 
-void lt_shared_timers_call(struct lt_shared_timers *timers)
+void lt_shared_timers_notify(struct lt_shared_timers *timers)
 {
-    lt_worker_post(worker_of(timers), &timers->job.party);
+    if (timers)
+        lt_worker_post(worker_of(timers), &timers->job.party);
 }
 
 bool lt_shared_timer_stop(struct lt_shared_timer *timer)

@@ -87,15 +87,9 @@ static inline void lt_shared_timers_settle(struct lt_shared_timers *timers)
         lt_shared_timers_settle_moved(timers);
 }
 
-/* Queues the worker's job, as lt_shared_timer_set has asked; not with NULL. Until then the runtime
- * must not be stopped. */
-void lt_shared_timers_call(struct lt_shared_timers *timers);
-
-static inline void lt_shared_timers_notify(struct lt_shared_timers *timers)
-{
-    if (timers)
-        lt_shared_timers_call(timers);
-}
+/* Queues the worker's job, if lt_shared_timer_set has asked for that. Until then the runtime must
+ * not be stopped. */
+void lt_shared_timers_notify(struct lt_shared_timers *timers);
 
 /* Stops a shared timer, from any thread. True: it was set, will not fire, and may be freed. False:
  * it is not set, or `fire` has been, is being or will be called. Not at the same time as an

@@ -12,12 +12,6 @@ enum { STEAL_MOST = 32 < LT_LOCAL_QUEUE_SIZE ? 32 : LT_LOCAL_QUEUE_SIZE, PATIENC
 
 /* ---- looking ---- */
 
-/* All relaxed: only the other worker changes these numbers, and a slightly old value will do. */
-static uint32_t read(const _Atomic uint32_t *count)
-{
-    return atomic_load_explicit(count, memory_order_relaxed);
-}
-
 LT_NO_TSAN __attribute__((noinline)) unsigned lt_steal_direct_left(const struct lt_worker *worker)
 {
     return *(const volatile unsigned *)&worker->direct_left;
@@ -29,27 +23,16 @@ LT_NO_TSAN __attribute__((noinline)) static unsigned read_budget(const struct lt
     return *(const volatile unsigned *)&worker->budget;
 }
 
+/* Relaxed: slightly old numbers will do. */
 static struct lt_seen see(struct lt_worker *worker)
 {
     return (struct lt_seen){
-        .head = read(&worker->local_queue.head),
+        .head = atomic_load_explicit(&worker->local_queue.head, memory_order_relaxed),
         /* Acquire: the parties before this tail are seen whole, if they are stolen later. */
         .tail = atomic_load_explicit(&worker->local_queue.tail, memory_order_acquire),
-        .done = atomic_load_explicit(&worker->tally.switches, memory_order_relaxed) -
-                lt_steal_direct_left(worker),
+        .done = lt_tally_get(&worker->tally.switches) - lt_steal_direct_left(worker),
         .spent = lt_worker_spent(LT_HINT(worker->budgets), read_budget(worker)),
     };
-}
-
-/* Relaxed: a hint. */
-static bool is_asleep(const struct lt_worker *worker)
-{
-    return atomic_load_explicit(&worker->asleep, memory_order_relaxed) != 0;
-}
-
-static bool someone_waits(const struct lt_worker *worker)
-{
-    return LT_HINT(worker->ready_head) != NULL;
 }
 
 /* The work of a worker between two looks. */
@@ -89,8 +72,8 @@ static struct change compare(const struct lt_worker *thief, struct lt_worker *vi
         .queued = now.tail != now.head,
         .done = (int64_t)(now.done - before->done),
         .spent = (int32_t)(now.spent - before->spent),
-        .ready = someone_waits(victim),
-        .sleeps = is_asleep(victim),
+        .ready = LT_HINT(victim->ready_head) != NULL,
+        .sleeps = lt_worker_is_asleep(victim),
     };
 }
 
@@ -139,8 +122,7 @@ static bool has_more(struct lt_worker *worker, int64_t now)
 {
     return lt_worker_has_mail(worker) || lt_worker_is_nudged(worker) ||
            lt_shared_timers_have_moved(&worker->shared_timers) ||
-           atomic_load_explicit(&worker->next_timer, memory_order_relaxed) <= now ||
-           lt_uring_has_more(&worker->reactor.ring);
+           LT_HINT(worker->next_timer) <= now || lt_uring_has_more(&worker->reactor.ring);
 }
 
 /* ---- taking unstarted parties ---- */
@@ -210,47 +192,28 @@ static uint32_t take_new(struct lt_worker *thief, const struct change *c)
 
 /* ---- taking ready parties: inside the other worker ---- */
 
-static bool is_pinned(const struct lt_task *task)
-{
-    return task->stays || task->pins > 0 || lt_runtime.pinned;
-}
-
 bool lt_steal_stays(struct lt_worker *victim, struct lt_party *party)
 {
     if (party->kind == LT_TASK) {
         struct lt_task *task = LT_CONTAINER(party, struct lt_task, party);
-        return is_pinned(task) || task == lt_worker_running(victim);
+        return task->stays || task->pins > 0 || lt_runtime.pinned ||
+               task == lt_worker_running(victim);
     }
     return party->kind == LT_JOB && LT_CONTAINER(party, struct lt_job, party)->inside;
-}
-
-/* Takes the party at *at out of the list. */
-static struct lt_party *unlink(struct lt_worker *victim, struct lt_party **at)
-{
-    struct lt_party *party = *at;
-    LT_SET_HINT(*at, party->next);
-    if (!party->next)
-        victim->ready_end = at;
-    return party;
-}
-
-static void move(struct lt_party *party, struct lt_worker *from, struct lt_worker *to)
-{
-    if (lt_kinds.moves[party->kind])
-        lt_kinds.moves[party->kind](party, from, to);
-    struct lt_task *task = LT_CONTAINER(party, struct lt_task, party);
-    if (party->kind != LT_TASK || !lt_task_home(task))
-        return;
-    lt_task_set_home(task, to);
-    lt_tally_add(&from->tally.live, UINT64_MAX);
-    lt_tally_add(&to->tally.live, 1);
 }
 
 bool lt_steal_move(struct lt_party *party, struct lt_worker *from, struct lt_worker *to)
 {
     if (lt_steal_stays(from, party))
         return false;
-    move(party, from, to);
+    if (lt_kinds.moves[party->kind])
+        lt_kinds.moves[party->kind](party, from, to);
+    struct lt_task *task = LT_CONTAINER(party, struct lt_task, party);
+    if (party->kind == LT_TASK && lt_task_home(task)) {
+        lt_task_set_home(task, to);
+        lt_tally_add(&from->tally.live, UINT64_MAX);
+        lt_tally_add(&to->tally.live, 1);
+    }
     return true;
 }
 
@@ -270,12 +233,13 @@ static uint32_t take_ready(struct lt_worker *thief, struct lt_worker *victim, ui
     uint32_t taken = 0;
     struct lt_party **at = &victim->ready_head, *party;
     while ((party = *at) && taken < most) {
-        if (lt_steal_stays(victim, party)) {
+        if (!lt_steal_move(party, victim, thief)) {
             at = &party->next;
             continue;
         }
-        unlink(victim, at);
-        move(party, victim, thief);
+        LT_SET_HINT(*at, party->next);
+        if (!party->next)
+            victim->ready_end = at;
         lt_worker_append_inside(thief, party);
         taken++;
     }
@@ -299,7 +263,7 @@ static bool visit_awake(struct lt_worker *worker)
 static void stand_in(struct lt_worker *victim, int64_t now)
 {
     /* First, since the running party may set a shared timer meanwhile. */
-    atomic_store_explicit(&victim->next_timer, LEAT_NEVER, memory_order_relaxed);
+    LT_SET_HINT(victim->next_timer, LEAT_NEVER);
     lt_shared_timers_settle(&victim->shared_timers);
     lt_reactor_stand_in(victim);           /* so that only cancels are in the ring's queue */
     lt_wheel_advance(&victim->wheel, now); /* which may nudge */
@@ -396,8 +360,8 @@ bool lt_steal_look(struct lt_worker *thief, int64_t now)
         bool still =
             seen->head == before.head && seen->tail == before.tail && seen->done == before.done;
         seen->since = still ? before.since : now;
-        any |= seen->tail != seen->head || someone_waits(victim) || lt_worker_has_mail(victim) ||
-               lt_worker_is_nudged(victim);
+        any |= seen->tail != seen->head || LT_HINT(victim->ready_head) ||
+               lt_worker_has_mail(victim) || lt_worker_is_nudged(victim);
     }
     return any;
 }
@@ -442,7 +406,7 @@ bool lt_steal_saw_all(const struct lt_worker *thief)
     bool all = true;
     for (unsigned i = 1; i < lt_runtime.worker_count && all; i++) {
         struct lt_worker *victim = nth(thief, i);
-        all = atomic_load_explicit(&victim->asleep, memory_order_relaxed) ||
+        all = lt_worker_is_asleep(victim) ||
               !(lt_owned_is_inside(&victim->own) || lt_reactor_has_sources(&victim->reactor) ||
                 lt_shared_timers_have_moved(&victim->shared_timers));
     }
@@ -454,7 +418,7 @@ int64_t lt_steal_next(const struct lt_worker *thief)
     int64_t next = LEAT_NEVER;
     for (unsigned i = 0; i < lt_runtime.worker_count; i++) {
         const struct lt_worker *worker = lt_runtime.workers[i];
-        int64_t timer = atomic_load_explicit(&worker->next_timer, memory_order_relaxed);
+        int64_t timer = LT_HINT(worker->next_timer);
         next = worker != thief && timer < next ? timer : next;
     }
     return next;

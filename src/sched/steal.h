@@ -65,8 +65,8 @@ bool lt_steal_visit(struct lt_worker *thief, struct lt_worker *victim, bool held
 /* Whether a party may not be moved. */
 bool lt_steal_stays(struct lt_worker *victim, struct lt_party *party);
 
-/* Inside both: moves a party of `from` whose wait is over and that is in no list. False: it
- * stays. */
+/* Inside both: moves a party of `from` whose wait is over. The caller takes it out of the list that
+ * it is in, if any. False: it stays. */
 bool lt_steal_move(struct lt_party *party, struct lt_worker *from, struct lt_worker *to);
 
 /* The worker's `direct_left`. The worker changes this word with plain stores, many times a

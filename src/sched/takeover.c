@@ -13,8 +13,8 @@ static void let_take_over(struct lt_worker *worker, bool may)
 /* Modulo 2^32. The switches as of the last look of its scheduler. */
 static uint32_t operations(const struct lt_worker *worker)
 {
-    uint64_t switches = atomic_load_explicit(&worker->tally.switches, memory_order_relaxed);
-    return (uint32_t)switches + lt_worker_spent(worker->budgets, worker->budget);
+    return (uint32_t)lt_tally_get(&worker->tally.switches) +
+           lt_worker_spent(worker->budgets, worker->budget);
 }
 
 static void begin_activity(struct lt_worker *worker, int64_t now)
@@ -79,10 +79,10 @@ void lt_takeover_end_sleep(struct lt_worker *worker)
  * wakes the worker, too.) */
 static void publish_timers(struct lt_worker *idle)
 {
-    if (atomic_load_explicit(&idle->tally.timers, memory_order_relaxed) == idle->wheel.count)
+    if (lt_tally_get(&idle->tally.timers) == idle->wheel.count)
         return;
     lt_tally_set(&idle->tally.timers, idle->wheel.count);
-    atomic_store_explicit(&idle->next_timer, lt_wheel_next(&idle->wheel), memory_order_relaxed);
+    LT_SET_HINT(idle->next_timer, lt_wheel_next(&idle->wheel));
 }
 
 bool lt_takeover(struct lt_worker *waker, struct lt_worker *idle, struct lt_party *party)

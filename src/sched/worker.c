@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "sched/worker.h"
 
+#include "base/bell.h"
 #include "base/clock.h"
 #include "base/futex.h"
 #include "base/gap.h"
@@ -66,7 +67,7 @@ static void call(struct lt_worker *worker, uint32_t how)
     if (how == LT_SLEEPS)
         lt_futex_wake(&worker->asleep);
     else if (how == LT_SLEEPS_IN_EPOLL)
-        lt_reactor_ring(worker);
+        lt_bell_ring(worker->reactor.bell);
     if (here)
         here->woke += lt_clock_now() - begun;
 }
@@ -122,7 +123,7 @@ static void receive(struct lt_worker *worker, struct lt_party *party)
 
 bool lt_worker_drain(struct lt_worker *worker)
 {
-    if (!atomic_load_explicit(&worker->inbox, memory_order_relaxed))
+    if (!lt_worker_has_mail(worker))
         return false;
     /* Acquire: sees what was done for the parties before they were posted. */
     struct lt_party *stack = atomic_exchange_explicit(&worker->inbox, NULL, memory_order_acquire);
@@ -164,11 +165,8 @@ void lt_launch(struct lt_party *party)
 /* Counts tasks at home here, tasks in its local queue, and tasks sent to it. */
 uint64_t lt_worker_load(struct lt_worker *worker)
 {
-    /* All relaxed: an approximate number will do. */
-    return atomic_load_explicit(&worker->tally.live, memory_order_relaxed) +
-           lt_local_queue_length(&worker->local_queue) +
-           atomic_load_explicit(&worker->sent, memory_order_relaxed) -
-           atomic_load_explicit(&worker->tally.sent, memory_order_relaxed);
+    return lt_tally_get(&worker->tally.live) + lt_local_queue_length(&worker->local_queue) +
+           lt_tally_get(&worker->sent) - lt_tally_get(&worker->tally.sent);
 }
 
 struct lt_worker *lt_worker_with_fewest(void)
@@ -232,14 +230,12 @@ static struct lt_party *next_new(struct lt_worker *worker)
 {
     struct lt_party *party = worker->pending;
     worker->pending = NULL;
-    if (!party && ++worker->starts % LT_GLOBAL_TURN == 0 && lt_global_queue_take(worker))
-        lt_worker_notify(worker);
+    if (!party && ++worker->starts % LT_GLOBAL_TURN == 0)
+        lt_global_queue_take(worker);
     if (!party)
         party = lt_local_queue_pop(&worker->local_queue);
-    if (!party && lt_global_queue_take(worker)) {
-        lt_worker_notify(worker);
+    if (!party && lt_global_queue_take(worker))
         party = lt_local_queue_pop(&worker->local_queue);
-    }
     return party;
 }
 
@@ -285,9 +281,7 @@ static void run_step(struct lt_worker *worker, struct lt_party *party)
  * should look first, or a ready party is next. */
 static struct lt_party *next_light_new(struct lt_worker *worker)
 {
-    /* Relaxed: it only decides whether to look. */
-    if (worker->direct_left <= 1 || worker->ready_head ||
-        atomic_load_explicit(&worker->inbox, memory_order_relaxed))
+    if (worker->direct_left <= 1 || worker->ready_head || lt_worker_has_mail(worker))
         return NULL;
     struct lt_party *party = next_new(worker);
     if (!party || party->kind == LT_TASK) {
@@ -366,9 +360,9 @@ void lt_worker_begin(struct lt_worker *worker)
     lt_guard_worker_begin(worker);
 }
 
-void lt_worker_end(struct lt_worker *worker)
+void lt_worker_end(void)
 {
-    lt_guard_worker_end(worker);
+    lt_guard_worker_end();
     lt_current()->thread.party.kind = LT_THREAD;
     lt_current()->thread.party.enlisted = true;
     lt_set_current_worker(NULL);
@@ -399,6 +393,6 @@ void *lt_worker_main(void *argument)
         }
     }
     run_last_jobs(worker); /* stays inside: no thief may visit a worker that has ended */
-    lt_worker_end(worker);
+    lt_worker_end();
     return NULL;
 }

@@ -54,7 +54,7 @@ struct lt_tally {
     _Atomic uint64_t timers, magazine; /* as of the last look */
 };
 
-/* For words that are written inside, and read outside by thieves as a hint. Relaxed: `own` orders
+/* For words that other threads read as a hint. Relaxed: most are written inside, and `own` orders
  * them. */
 #define LT_HINT(word) __atomic_load_n(&(word), __ATOMIC_RELAXED)
 #define LT_SET_HINT(word, value) __atomic_store_n(&(word), value, __ATOMIC_RELAXED)
@@ -65,9 +65,14 @@ static inline void lt_tally_set(_Atomic uint64_t *count, uint64_t n)
     atomic_store_explicit(count, n, memory_order_relaxed);
 }
 
+static inline uint64_t lt_tally_get(const _Atomic uint64_t *count)
+{
+    return atomic_load_explicit(count, memory_order_relaxed);
+}
+
 static inline void lt_tally_add(_Atomic uint64_t *count, uint64_t n)
 {
-    lt_tally_set(count, atomic_load_explicit(count, memory_order_relaxed) + n);
+    lt_tally_set(count, lt_tally_get(count) + n);
 }
 
 /* Parts of `asleep`. How the worker sleeps: on this word; in a seeded world, where only the world's
@@ -94,7 +99,7 @@ struct lt_worker {
     struct lt_owned_lock own;
     /* Inside. */
     struct lt_party *ready_head, **ready_end; /* the head: a hint for thieves */
-    _Atomic int64_t next_timer; /* no timer is due before, shared ones included; or LEAT_NEVER */
+    int64_t next_timer; /* no timer is due before, shared ones included; or LEAT_NEVER: a hint */
     _Atomic(struct lt_task *) running; /* read outside only to be named, so relaxed */
     /* Only the owner uses these. */
     void *sp;              /* the scheduler's own stack, while a task runs */
@@ -185,6 +190,12 @@ static inline void lt_worker_settle_but(struct lt_worker *worker, const leat_sco
 {
     if (scope != atomic_load_explicit(&worker->units_of, memory_order_relaxed))
         lt_worker_settle(worker);
+}
+
+/* Whether it sleeps, or is about to: a hint, so relaxed. */
+static inline bool lt_worker_is_asleep(const struct lt_worker *worker)
+{
+    return atomic_load_explicit(&worker->asleep, memory_order_relaxed) != 0;
 }
 
 /* Whether the inbox has anything. Relaxed: it only decides whether the scheduler looks. Reading it
@@ -289,10 +300,9 @@ static inline bool lt_worker_append_now(struct lt_worker *worker, struct lt_part
 /* From any thread, with any lock held: the worker has something to do at `deadline`. */
 static inline void lt_worker_expect(struct lt_worker *worker, int64_t deadline)
 {
-    /* Relaxed: a hint for the watching worker. */
-    if (LT_LIKELY(deadline >= atomic_load_explicit(&worker->next_timer, memory_order_relaxed)))
+    if (LT_LIKELY(deadline >= LT_HINT(worker->next_timer)))
         return;
-    atomic_store_explicit(&worker->next_timer, deadline, memory_order_relaxed);
+    LT_SET_HINT(worker->next_timer, deadline);
     lt_worker_notify(worker);
 }
 
@@ -308,7 +318,7 @@ void *lt_worker_main(void *worker);
 
 /* lt_worker_begin makes the calling thread the worker; lt_worker_end ends that. */
 void lt_worker_begin(struct lt_worker *worker);
-void lt_worker_end(struct lt_worker *worker);
+void lt_worker_end(void);
 
 /* Lets a thread that is a worker be this one, too, in turn. */
 void lt_worker_lend(struct lt_worker *worker);

@@ -50,7 +50,7 @@ static int live(struct lt_sim *sim)
     lt_sim_choose_open(sim);
     lt_sim_live(sim);
     lt_sim_choose_close(sim);
-    lt_worker_end(lt_runtime.workers[0]);
+    lt_worker_end();
     lt_current()->chance = chance;
     lt_current()->number = number;
     return sim->result;
