@@ -1,6 +1,6 @@
 /* inbox.pml: messages to a worker that is about to sleep: parties, nudges, the stop.
  *
- * Models lt_worker_post, lt_worker_wake, lt_worker_wake_sleeping, lt_worker_has_news,
+ * Models lt_worker_post, lt_worker_wake, lt_worker_has_news,
  * lt_worker_drain, lt_worker_nudge and lt_worker_look_at_nudges of sched/worker.c and the loop
  * around them, the sleep in lt_idle of sched/idle.c, nudge_task of scope/cancel.c, and stop_workers
  * of sched/runtime.c. Two posters push onto the inbox: one posts a party again as soon as it has

@@ -1,7 +1,7 @@
 /* reclaim.pml: what sleeping workers keep goes to a thread that finds memory short.
  *
  * Models sched/reclaim.c, lt_stack_credits_get and grow of arch/stack.c, the sleep in lt_idle of
- * sched/idle.c, take_new of sched/steal.c, and lt_worker_wake_sleeping of sched/worker.c. There are
+ * sched/idle.c, take_new of sched/steal.c, and lt_worker_wake of sched/worker.c. There are
  * as many credits as WORKERS, no more, and at first the workers keep all. Each of the creators
  * wants one, and its task ends on a worker that is awake, which then keeps the credit. Workers fall
  * asleep when they like, and something else wakes them NEWS times. What is done under the pool's

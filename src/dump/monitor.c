@@ -142,12 +142,11 @@ static void check(struct hold *hold, unsigned i, int64_t limit, int64_t now)
     struct hold seen = {
         .running = lt_worker_running(worker),
         .switches = lt_tally_get(&worker->tally.switches),
-        .direct_left = lt_steal_direct_left(worker),
+        .direct_left = lt_steal_peek(&worker->direct_left),
         .since = now,
     };
-    if (lt_worker_is_asleep(worker) || !hold->since ||
-        seen.running != hold->running || seen.switches != hold->switches ||
-        seen.direct_left != hold->direct_left) {
+    if (lt_worker_is_asleep(worker) || !hold->since || seen.running != hold->running ||
+        seen.switches != hold->switches || seen.direct_left != hold->direct_left) {
         if (hold->reported)
             report(hold, i, "held", now - hold->since);
         *hold = seen;

@@ -45,7 +45,7 @@ static bool wake_keepers(void)
         struct lt_worker *worker = lt_runtime.workers[i];
         if (!atomic_load_explicit(&worker->reclaim, memory_order_seq_cst))
             continue;
-        lt_worker_wake_sleeping(worker);
+        lt_worker_wake(worker);
         any = true;
     }
     return any;

@@ -146,7 +146,7 @@ static void fire_due(struct lt_job *job)
         lt_biased_unlock(&timers->lock);
         /* The worker may sleep longer than until `next`, and this may take long. */
         if (steals)
-            lt_worker_wake_sleeping(home);
+            lt_worker_wake(home);
         fire(timer, held && steals);
         lock(timers);
         timers->holding -= held;
@@ -158,7 +158,7 @@ static void fire_due(struct lt_job *job)
     if (again)
         lt_ready(&job->party);
     if (steals)
-        lt_worker_wake_sleeping(home);
+        lt_worker_wake(home);
 }
 
 void lt_shared_timers_init(struct lt_shared_timers *timers, int64_t now)

@@ -12,15 +12,9 @@ enum { STEAL_MOST = 32 < LT_LOCAL_QUEUE_SIZE ? 32 : LT_LOCAL_QUEUE_SIZE, PATIENC
 
 /* ---- looking ---- */
 
-LT_NO_TSAN __attribute__((noinline)) unsigned lt_steal_direct_left(const struct lt_worker *worker)
+LT_NO_TSAN __attribute__((noinline)) unsigned lt_steal_peek(const unsigned *word)
 {
-    return *(const volatile unsigned *)&worker->direct_left;
-}
-
-/* The same. */
-LT_NO_TSAN __attribute__((noinline)) static unsigned read_budget(const struct lt_worker *worker)
-{
-    return *(const volatile unsigned *)&worker->budget;
+    return *(const volatile unsigned *)word;
 }
 
 /* Relaxed: slightly old numbers will do. */
@@ -30,8 +24,8 @@ static struct lt_seen see(struct lt_worker *worker)
         .head = atomic_load_explicit(&worker->local_queue.head, memory_order_relaxed),
         /* Acquire: the parties before this tail are seen whole, if they are stolen later. */
         .tail = atomic_load_explicit(&worker->local_queue.tail, memory_order_acquire),
-        .done = lt_tally_get(&worker->tally.switches) - lt_steal_direct_left(worker),
-        .spent = lt_worker_spent(LT_HINT(worker->budgets), read_budget(worker)),
+        .done = lt_tally_get(&worker->tally.switches) - lt_steal_peek(&worker->direct_left),
+        .spent = lt_worker_spent(LT_HINT(worker->budgets), lt_steal_peek(&worker->budget)),
     };
 }
 

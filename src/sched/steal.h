@@ -69,9 +69,9 @@ bool lt_steal_stays(struct lt_worker *victim, struct lt_party *party);
  * it is in, if any. False: it stays. */
 bool lt_steal_move(struct lt_party *party, struct lt_worker *from, struct lt_worker *to);
 
-/* The worker's `direct_left`. The worker changes this word with plain stores, many times a
- * microsecond, and any value will do: atomic stores would cost more than this is worth. */
-unsigned lt_steal_direct_left(const struct lt_worker *worker);
+/* Reads a word that another worker changes with plain stores, many times a microsecond, and any
+ * value will do: atomic stores would cost more than this is worth. */
+unsigned lt_steal_peek(const unsigned *word);
 
 /* Inside a worker that has enough to do itself: looks now and then whether another is held up, and
  * then takes parties from it as a thief does. */

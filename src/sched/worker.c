@@ -49,13 +49,8 @@ void lt_worker_post(struct lt_worker *worker, struct lt_party *party)
 
 void lt_worker_alert(struct lt_worker *worker)
 {
-    if (!lt_worker_wake_sleeping(worker))
+    if (!lt_worker_wake(worker))
         lt_worker_notify(worker);
-}
-
-bool lt_worker_wake_sleeping(struct lt_worker *worker)
-{
-    return atomic_load_explicit(&worker->asleep, memory_order_seq_cst) && lt_worker_wake(worker);
 }
 
 static void call(struct lt_worker *worker, uint32_t how)

@@ -343,9 +343,6 @@ void lt_worker_post(struct lt_worker *worker, struct lt_party *party);
 /* Wakes the worker if it sleeps. False: it does not, or has been woken. */
 bool lt_worker_wake(struct lt_worker *worker);
 
-/* The same, after a check that is cheap when the worker does not sleep. */
-bool lt_worker_wake_sleeping(struct lt_worker *worker);
-
 /* The same; if the worker does not sleep, makes sure that another one notices if it is late. */
 void lt_worker_alert(struct lt_worker *worker);
 
