@@ -24,11 +24,10 @@
  * next one is in a nap: it was the watcher a moment ago. Else wake-ups would take time from the
  * active workers as often as one of these runs dry and steals again.
  *
- * Workers that serve a few descriptors wake each other in vain if each hands on the watch when it
- * becomes active. When LT_VAIN_WATCHES in a row took nothing, such a worker calls the lookout
- * instead (sched/lookout.h). And if another worker is active then, it gives the party that its
- * event has made ready to that worker: so their descriptors gather on one worker, which sleeps
- * less, until there is enough to do for two.
+ * Workers that serve a few descriptors would wake each other in vain. When LT_VAIN_WATCHES in a row
+ * took nothing, such a worker calls the lookout (sched/lookout.h). And if another worker is active
+ * then, it gives the party that its event has made ready to that worker: so their descriptors gather
+ * on one worker, which sleeps less, until there is enough to do for two.
  *
  * Invariants, all under one lock, which is taken only when a worker runs dry, becomes active again,
  * or notifies:
