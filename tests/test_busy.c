@@ -1,4 +1,5 @@
-/* test_busy.c: with two workers or more, no party waits for ever beside tasks that compute. */
+/* test_busy.c: with two workers or more, no party waits for ever beside tasks that compute; and how
+ * often a busy worker looks at its timers. */
 #include "enough.h"
 
 #include "base/clock.h"
@@ -295,6 +296,34 @@ static int busy_workers_hear_from_outside(void *arg)
 }
 ON_WORKERS(busy_workers_hear_from_outside);
 
+/* A worker looks at its timers after a stride of parties, not after each: that reads the clock. But
+ * if it has nothing to run, it looks at once. */
+static int looks_at_timers_by_strides(void *arg)
+{
+    (void)arg;
+    static leat_block block;
+    leat_scope *s = leat_scope_open(leat_after(600 * LEAT_S));
+    struct lt_worker *here = lt_current_worker();
+    uint64_t tick = here->wheel.tick;
+    here->stride = LT_DIRECT_SWITCHES;
+    here->until_look = INT_MAX; /* so the stride stays */
+    here->timed_at = atomic_load(&here->tally.switches);
+    for (int i = 0; i < LT_DIRECT_SWITCHES / 4; i++) { /* two parties each time */
+        CHECK_IS(0, leat_go_block(s, &block, end_at_once));
+        CHECK_IS(0, leat_block_join(&block));
+    }
+    CHECK_IS(tick, here->wheel.tick);
+    CHECK_IS(0, leat_sleep(LEAT_MS));
+    CHECK(here->wheel.tick > tick);
+    return leat_scope_close(s);
+}
+
+static void busy_workers_look_at_timers_by_strides(void **state)
+{
+    (void)state;
+    run_on(1, looks_at_timers_by_strides);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -303,6 +332,7 @@ int main(void)
         cmocka_unit_test(slow_workers_help_soon),
         cmocka_unit_test(takes_no_more_than_it_has_stacks_for),
         cmocka_unit_test(uses_all_workers),
+        cmocka_unit_test(busy_workers_look_at_timers_by_strides),
         TESTS_ON_WORKERS(busy_workers_hear_from_outside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,6 +59,7 @@ static void look_at_the_clock(struct lt_worker *worker)
 
 static void fire_timers(struct lt_worker *worker)
 {
+    worker->timed_at = lt_tally_get(&worker->tally.switches);
     int64_t now = lt_clock_now();
     lt_wheel_advance(&worker->wheel, now);
     lt_tally_set(&worker->tally.timers, worker->wheel.count);
@@ -72,7 +73,8 @@ void lt_duties_see_to(struct lt_worker *worker)
     lt_worker_drain(worker);
     lt_worker_look_at_nudges(worker);
     lt_shared_timers_settle(&worker->shared_timers);
-    if (worker->wheel.count)
+    if (worker->wheel.count &&
+        lt_tally_get(&worker->tally.switches) - worker->timed_at >= worker->stride)
         fire_timers(worker);
     if (lt_reactor_is_due(&worker->reactor))
         lt_reactor_look(worker);
@@ -82,6 +84,8 @@ void lt_duties_see_to(struct lt_worker *worker)
 
 int64_t lt_duties_next_timer(struct lt_worker *worker)
 {
+    /* When the worker wakes it looks at once. */
+    worker->timed_at = lt_tally_get(&worker->tally.switches) - worker->stride;
     lt_shared_timers_settle_all(&worker->shared_timers);
     int64_t due = lt_wheel_next(&worker->wheel), least = worker->rung + worker->rest;
     return due < least ? least : due;

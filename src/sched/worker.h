@@ -146,7 +146,8 @@ struct lt_worker {
     int64_t tick;                   /* and the cheap clock then */
     int64_t pace;                   /* ns a party takes, */
     int64_t paced;                  /* counted since then, */
-    uint64_t paced_from;            /* when it had made this many switches */
+    uint64_t paced_from;            /* when it had made this many switches; */
+    uint64_t timed_at;              /* and how many when it last looked at its timers */
     void *fault_stack;              /* LT_FAULT_STACK bytes for sched/guard.h */
     struct lt_stack_batch returned; /* stacks that did not fit in the magazine */
     pthread_t thread;
