@@ -3,7 +3,7 @@
  * Words. A worker is a thread of leat that runs tasks and blocks. A task is a function with a stack
  * of its own (leat/task.h). A block is a function that waits without a stack (leat/block.h). A
  * callback is a function that leat calls when an operation is done (leat/callback.h). Tasks,
- * blocks, callbacks and the program's own threads are all called parties.
+ * blocks, callbacks and the program's own threads are parties.
  *
  * Results. A function that can fail returns an int: 0 or a count when it succeeds, a negative errno
  * value when it fails. It never sets errno. A function that makes something returns a pointer: NULL
@@ -26,35 +26,36 @@
  *   -EDEADLK    the caller must not wait here, or the wait could never end
  *
  * Deadlines. A deadline is an absolute time on the monotonic clock: an int64_t, in nanoseconds.
- * leat_after(50 * LEAT_MS) makes one. LEAT_NEVER means no deadline. With LEAT_NOW, a call that
- * would have to wait returns -EAGAIN instead; when the deadline has passed, -ETIMEDOUT. With a
- * negative deadline, a call returns -EINVAL.
+ * leat_after(50 * LEAT_MS) makes one. LEAT_NEVER means no deadline. A call that is still waiting
+ * when its deadline passes returns -ETIMEDOUT. With LEAT_NOW, a call that would have to wait
+ * returns -EAGAIN. With a negative deadline, a call returns -EINVAL.
  *
  * Who may call. Unless a function says otherwise, every task and every thread of the program may
  * call it, even a thread that leat did not start. Blocks, callbacks, timers, and the functions that
- * leat calls for a channel or an operator may call it, too, but must not wait: in a block, a
- * callback or a timer a call that would have to wait returns -EDEADLK. A function waits only if it
+ * leat calls for a channel or an operator may call it, too. But these must not wait: in a block, a
+ * callback or a timer, a call that would have to wait returns -EDEADLK. A function waits only if it
  * takes a deadline or says that it waits. A signal handler may call only leat_version and
  * leat_errno_location. If a program calls fork(2) while a runtime runs, the child has only the
- * thread that forked: until it calls execve(2), it may call only these two functions as well.
+ * thread that forked. Until the child calls execve(2), it may call only these two functions, too.
  *
  * Pointers. Unless a function says otherwise, a pointer that is passed to it must stay valid only
  * until the function returns.
  *
  * Threads that end. A thread may be cancelled (pthread_cancel) while it is in a function of leat.
- * This does not end the call early (to do that, cancel the scope) and leaves nothing locked; the
+ * That does not end the call early (to do so, cancel the scope) and leaves nothing locked. The
  * thread ends at its next cancellation point after the call. If the thread holds something, such as
  * an open scope, its cleanup handler must release it (pthread_cleanup_push). A function that leat
- * calls must not end its thread, nor leave by longjmp: if the thread may be cancelled, the function
- * disables that first (pthread_setcancelstate). A thread that uses leat must not be cancelled
- * asynchronously (PTHREAD_CANCEL_ASYNCHRONOUS). The program must not end leat's own threads.
+ * calls must not end its thread, and must not leave by longjmp. If the thread may be cancelled, the
+ * function first disables that (pthread_setcancelstate). A thread that uses leat must not be
+ * cancelled asynchronously (PTHREAD_CANCEL_ASYNCHRONOUS). The program must not end leat's own
+ * threads.
  *
  * The variable errno. leat never reports an error in errno. It keeps a task's errno across a wait,
  * even if the task continues in another thread. The C library promises compilers that the address
  * of errno never changes within a function, and such a task breaks that promise. So these headers
  * redefine errno as a call that compilers must not optimise away: in each file that includes them,
  * errno is right before and after a wait. A file that needs the C library's own definition defines
- * LEAT_KEEP_ERRNO first.
+ * LEAT_KEEP_ERRNO before it includes them.
  */
 #ifndef LEAT_BASE_H
 #define LEAT_BASE_H
@@ -107,12 +108,13 @@ LEAT_API int *leat_errno_location(void);
 #define errno (*leat_errno_location())
 #endif
 
-/* A function that a task runs. `arg` is what the task was started with. It returns its verdict: 0
- * for success; any other value, usually a negative errno value, cancels the task's scope. */
+/* A function that a task runs. `arg` is what the task was started with. The function returns its
+ * verdict: 0 for success; any other value, usually a negative errno value, cancels the task's
+ * scope. */
 typedef int leat_fn(void *arg);
 
 /* Tells the version of the library that is linked. May be called from a signal handler.
- * Returns it as "major.minor.patch": a constant, not to be freed. */
+ * Returns the version as "major.minor.patch": a constant, which must not be freed. */
 LEAT_API const char *leat_version(void);
 
 #endif

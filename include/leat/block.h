@@ -2,7 +2,7 @@
  *
  * A block is a struct of the caller's with a leat_block in it, and a step function. The step
  * function is written as straight-line code. Each LEAT_AWAIT_… in it either continues at once, or
- * returns from the function. In the latter case leat calls the function again later, and the
+ * returns from the function. If it has returned, leat calls the function again later, and the
  * function continues at that line:
  *
  *     struct search { leat_block block; leat_alarm alarm; leat_chan *out; struct hit hit; };
@@ -71,7 +71,7 @@ struct leat_block {
 };
 
 /* Memory for a block's timer. A block that sleeps or has deadlines has an alarm in its struct. leat
- * uses the alarm during each await that gets it. It need not be initialised. */
+ * uses the alarm during each await that it is passed to. The alarm need not be initialised. */
 typedef struct leat_alarm {
     void *leat_private[8];
 } leat_alarm;
@@ -94,7 +94,8 @@ LEAT_API int leat_go_block_typed(leat_scope *scope, leat_block *block, const lea
  * Returns the block's verdict; -EINVAL for NULL; -EDEADLK in a block or callback. */
 LEAT_API int leat_block_join(leat_block *block);
 
-/* Begins the step function's body. If the block has waited, jumps to the await where it did. */
+/* Begins the step function's body. If the block has waited, jumps to the await in which it waited
+ * last. */
 #define LEAT_BEGIN(b) \
     do { \
         if ((b)->leat_resume) \
@@ -142,9 +143,9 @@ LEAT_API int leat_block_join(leat_block *block);
 #define LEAT_AWAIT_RECV(b, chan, item) \
     LEAT_AWAIT_(b, leat_block_recv(b, chan, item, LEAT_NEVER, NULL))
 
-/* The same with a deadline, as leat_send_until and leat_recv_until. `alarm` may be NULL with
- * LEAT_NEVER and LEAT_NOW. If it is NULL and the block has to wait for another deadline, b->status
- * is -EINVAL. */
+/* The same with a deadline, as leat_send_until and leat_recv_until. `alarm` is memory for the
+ * block's timer; it may be NULL with LEAT_NEVER and LEAT_NOW. If it is NULL and the block would
+ * have to wait until another deadline, b->status is -EINVAL. */
 #define LEAT_AWAIT_SEND_UNTIL(b, chan, item, deadline, alarm) \
     LEAT_AWAIT_(b, leat_block_send(b, chan, item, deadline, alarm))
 #define LEAT_AWAIT_RECV_UNTIL(b, chan, item, deadline, alarm) \
@@ -172,9 +173,9 @@ LEAT_API int leat_block_join(leat_block *block);
 #define LEAT_AWAIT_BLOCK(b, other) LEAT_AWAIT_(b, leat_block_await(b, other))
 
 /* Runs the block `other` as a part of this one, from beginning to end. `other` starts at once; its
- * struct may be a field of this block's struct. b->status is the verdict of `other`, which cancels
- * nothing; or -EINVAL for NULL or the block itself. `step` is as for leat_go_block. Calls may nest
- * as deep as you like: when 64 are under way on a worker's stack, the next one is queued. */
+ * struct may be a field of this block's struct. `step` is as for leat_go_block. b->status is the
+ * verdict of `other`, which cancels nothing; or -EINVAL for NULL or the block itself. Calls may
+ * nest as deep as you like: when 64 are under way on a worker's stack, the next one is queued. */
 #define LEAT_AWAIT_CALL(b, other, step) \
     LEAT_AWAIT_(b, leat_block_call(b, other, LEAT_BLOCK_TYPE_(step)))
 

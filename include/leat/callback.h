@@ -1,17 +1,17 @@
 /* leat/callback.h: callbacks: operations that call a function when they are done.
  *
  * They are core.async's take! and put!. The caller starts an operation with a struct of its own,
- * and does not wait. When the item has been sent or received, the function is called, exactly once.
- * Nothing is allocated, and any number of operations may wait on one channel. So an event loop or a
- * library with callbacks of its own can use channels without a task or a thread.
+ * and does not wait. When the operation is done, leat calls a function of the caller's, exactly
+ * once. Nothing is allocated, and any number of operations may wait on one channel. So an event
+ * loop or a library with callbacks of its own can use channels without a task or a thread.
  *
  *     static void got(leat_op *op, int status) { … }
  *     leat_op op = LEAT_OP(scope, 0);
  *     leat_recv_then(&op, ch, &item, got);
  *
  * Where the function runs. If the operation is done at once, the function runs in the caller,
- * before the call that starts the operation returns. (Such functions nest up to 16 deep; beyond
- * that, a worker calls them.) If the operation is done later, a worker calls the function. With
+ * before the call that starts the operation returns. (Such calls nest up to 16 deep; beyond that, a
+ * worker calls the function.) If the operation is done later, a worker calls the function. With
  * LEAT_ON_WORKER a worker always calls it. On a worker the function must not wait: functions that
  * wait return -EDEADLK there.
  *
@@ -19,7 +19,7 @@
  * leat_withdraw has returned 0. The function may free them or use them again.
  *
  * The runtime must be running. If an operation has a scope, only a party that may call leat_go for
- * that scope may start it. */
+ * that scope may start the operation. */
 #ifndef LEAT_CALLBACK_H
 #define LEAT_CALLBACK_H
 
@@ -72,16 +72,16 @@ LEAT_API int leat_select_then(leat_op *op, leat_case *cases, size_t n, leat_op_f
 /* Takes an operation back. Any party may call it, after the call that started the operation has
  * returned. Never waits.
  * Returns 0 when the call was in time: nothing was sent or received, and fn will not be called.
- * Returns -EALREADY when the operation is done: fn has been, is being or will be called. The struct
- * must still exist during the call. If fn frees it, hold a lock that fn takes, too; else keep it at
- * least until the operation's scope is closed. Returns -EINVAL for NULL. */
+ * Returns -EALREADY when the operation is done: fn has been, is being or will be called. Returns
+ * -EINVAL for NULL. The struct must exist during the call. If fn frees the struct, hold a lock that
+ * fn takes, too; else keep the struct at least until the operation's scope is closed. */
 LEAT_API int leat_withdraw(leat_op *op);
 
 /* Start sending or receiving one item, for the event loop of another library. When that is done,
  * leat writes the number 1 to the eventfd `fd`, which the loop watches, and calls no function. The
- * fd is the caller's. It must stay open until it has been signalled for each operation, or until
- * the operations' scope is closed. Several operations may share one eventfd: leat_op_status, which
- * is set before the signal, tells which are done.
+ * fd is the caller's. It must stay open until it has been signalled for each of the operations, or
+ * until their scope is closed. Several operations may share one eventfd: leat_op_status, which is
+ * set before the signal, tells which are done.
  * Returns 0 when fd has been or will be signalled, once; or -EINVAL, as leat_recv_then, and for
  * a negative fd. */
 LEAT_API int leat_send_signal(leat_op *op, leat_chan *ch, const void *item, int fd);

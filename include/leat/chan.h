@@ -3,7 +3,8 @@
  * A channel carries items of one fixed size from senders to receivers, by copying. Every party may
  * use either end. With capacity 0 a send and a receive meet, and the item is copied from one to the
  * other. With a larger capacity the channel holds that many items. Items leave in the order in
- * which they came; waiting parties are served in that order, too. Waiting allocates nothing.
+ * which they came, and parties that wait are served in the order in which they began to wait.
+ * Waiting allocates nothing.
  *
  * Closing. After leat_close, sends return -EPIPE, including those that wait already; their items
  * stay with the senders. Receives return the items that the channel still holds, and then -EPIPE.
@@ -16,17 +17,17 @@
  *
  * Owning. A channel made in a scope is freed when the scope closes. A channel made with a NULL
  * scope counts references: it starts with one, and leat_chan_unref of the last one frees it. Items
- * that the channel then still holds go to its drop function. A channel must not be freed while a
- * call waits on it; that ends the program with a message.
+ * that the channel then still holds go to its drop function. If a channel is freed while a party
+ * waits on it, the program ends with a message.
  *
- * Cancelling. In a cancelled scope the forms that may wait return -ECANCELED, whatever the
- * deadline, and send and receive nothing (leat/scope.h). They do so even when a cancelled partner
- * has closed the channel first: -EPIPE means that the caller's scope was not cancelled. The try
- * forms still work.
+ * Cancelling. In a cancelled scope a send or receive that may wait returns -ECANCELED, whatever its
+ * deadline, and moves nothing (leat/scope.h). It does so even when a cancelled partner has closed
+ * the channel first: -EPIPE means that the caller's scope was not cancelled. The try forms still
+ * work.
  *
  * Taking turns. A task whose sends and receives never have to wait yields by itself now and then.
- * The try forms, and calls with LEAT_NOW, never yield. So a loop that polls must call leat_yield,
- * or better, wait: otherwise it keeps its worker, and its partner may never run.
+ * The try forms, and calls with LEAT_NOW, never yield. So a loop that polls must call leat_yield.
+ * Otherwise it keeps its worker, and its partner may never run. Waiting is better than polling.
  */
 #ifndef LEAT_CHAN_H
 #define LEAT_CHAN_H
@@ -36,9 +37,9 @@
 
 typedef struct leat_chan leat_chan;
 
-/* A drop function. leat calls it once for each item that nobody will receive, in the party that
+/* A drop function. leat calls it once for each item that no party will receive, in the party that
  * drops the item, with no lock held. `item` points to the item's bytes, which are valid only until
- * the function returns. */
+ * the function returns. They are aligned for the item's type, but to 16 bytes at most. */
 typedef void leat_drop_fn(void *item);
 
 /* What a channel does when it is full. Except for LEAT_FIXED, a send never waits. */
@@ -55,7 +56,7 @@ typedef struct leat_chan_spec {
     /* The size of an item in bytes, 0 to 1 MiB. At most 1 KiB for a channel that drops items when
      * it is full and has a drop function. */
     size_t item_size;
-    /* How many items the channel holds; memory for all is allocated at once. At least 1 for
+    /* How many items the channel holds at most; memory for all is allocated at once. At least 1 for
      * LEAT_DROPPING and LEAT_SLIDING. */
     size_t capacity;
     leat_drop_fn *drop; /* called for dropped items; NULL: nothing is called */
@@ -82,34 +83,33 @@ LEAT_API leat_chan *leat_chan_make(leat_scope *scope, size_t item_size, size_t c
 LEAT_API int leat_chan_ref(leat_chan *ch);
 LEAT_API int leat_chan_unref(leat_chan *ch);
 
-/* Sends an item. Waits until a receiver takes it or the channel has room, or until the deadline;
- * leat_try_send never waits. leat copies the item_size bytes at `item`, which may be NULL if
- * item_size is 0.
+/* Sends the item at `item`, which leat copies; `item` may be NULL if item_size is 0. Waits until a
+ * receiver takes the item or the channel has room for it, or until the deadline; leat_try_send
+ * never waits.
  * Returns 0; -EPIPE when the channel is closed; -ECANCELED; -ETIMEDOUT; -EAGAIN with LEAT_NOW or
  * from the try form; -EINVAL for a NULL channel or item, or a negative deadline; -EPERM when only
- * leat sends to the channel (leat/timeout.h); -EDEADLK where the caller must not wait. Unless it
- * returns 0, the item is not sent and stays with the caller. */
+ * leat sends to the channel (leat/timeout.h); -EDEADLK where the caller must not wait. Unless the
+ * result is 0, the item is not sent and stays with the caller. */
 LEAT_API int leat_send(leat_chan *ch, const void *item);
 LEAT_API int leat_send_until(leat_chan *ch, const void *item, int64_t deadline);
 LEAT_API int leat_try_send(leat_chan *ch, const void *item);
 
-/* Receives an item. Waits until a sender or the channel has one, or until the deadline;
- * leat_try_recv never waits. The item is copied to `item`, which has room for item_size bytes. If
- * `item` is NULL, the received item is discarded; if the channel has a drop function and item_size
- * is not 0, NULL is not allowed.
+/* Receives an item into `item`, which has room for item_size bytes. Waits until a sender or the
+ * channel has an item, or until the deadline; leat_try_recv never waits. With a NULL `item` the
+ * item is discarded; NULL is not allowed if the channel has a drop function and item_size is not 0.
  * Returns 0; -EPIPE when the channel is closed and empty; -ECANCELED, also when the channel was cut
  * short and is empty (leat_cancelled tells whether the caller's scope was cancelled); -ETIMEDOUT;
  * -EAGAIN with LEAT_NOW or from the try form; -EINVAL for a NULL channel, an `item` that must not
- * be NULL, or a negative deadline; -EDEADLK where the caller must not wait. Unless it returns 0,
+ * be NULL, or a negative deadline; -EDEADLK where the caller must not wait. Unless the result is 0,
  * nothing is written to `item`. */
 LEAT_API int leat_recv(leat_chan *ch, void *item);
 LEAT_API int leat_recv_until(leat_chan *ch, void *item, int64_t deadline);
 LEAT_API int leat_try_recv(leat_chan *ch, void *item);
 
-/* Send or receive up to `n` items, 1 or more, in one call. They move as many items as they can
- * without waiting. If they can move none, they wait until they can, or until the deadline. `items`
- * is an array of n items, or NULL where leat_send and leat_recv allow NULL. A promise gives one
- * item in each call.
+/* Send or receive up to `n` items, 1 or more, in one call. `items` is an array of n items, or NULL
+ * where leat_send and leat_recv allow NULL. The call moves as many items as it can without waiting.
+ * If it can move none, it waits until it can, or until the deadline. A promise gives one item in
+ * each call.
  * Returns how many items were moved, from the start of the array; or an error of leat_send_until or
  * leat_recv_until, and then none was moved. -EINVAL also for an n of 0. */
 LEAT_API int64_t leat_send_many(leat_chan *ch, const void *items, size_t n, int64_t deadline);
@@ -120,8 +120,8 @@ LEAT_API int64_t leat_recv_many(leat_chan *ch, void *items, size_t n, int64_t de
 LEAT_API int leat_close(leat_chan *ch);
 
 /* Closes the channel and marks it as cut short. Like leat_close, but receives return -ECANCELED
- * instead of -EPIPE, including those that wait already. If the channel is closed already, it does
- * nothing.
+ * instead of -EPIPE, including those that wait already. Does nothing if the channel is closed
+ * already.
  * Returns 0; -EINVAL for NULL; -EPERM for a timeout. */
 LEAT_API int leat_cut(leat_chan *ch);
 

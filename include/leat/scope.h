@@ -17,10 +17,10 @@
  * scope, it waits under a shield (leat_shield).
  *
  * Late or cancelled. A wait that the scope's deadline ends returns -ECANCELED as well. The opener
- * learns the first reason when it closes the scope: leat_scope_close returns -ETIMEDOUT for the
- * deadline. A party in the scope asks the clock: `leat_scope_deadline(NULL) <= leat_now()` is true
- * whenever a deadline has ended the wait. It is also true if something else did, and a deadline has
- * passed since.
+ * learns the reason when it closes the scope: leat_scope_close returns -ETIMEDOUT for the deadline.
+ * A party in the scope asks the clock: `leat_scope_deadline(NULL) <= leat_now()` is true whenever a
+ * deadline has ended the wait. It is also true if something else has ended the wait and a deadline
+ * has passed since.
  */
 #ifndef LEAT_SCOPE_H
 #define LEAT_SCOPE_H
@@ -30,16 +30,17 @@
 typedef struct leat_scope leat_scope;
 
 /* Opens a scope inside the caller's innermost one. The new scope becomes the caller's innermost;
- * the caller must close it. When `deadline` passes, leat cancels the scope, and leat_scope_close
- * returns -ETIMEDOUT. Here LEAT_NOW is a deadline that has passed. Only a task or a thread may call
- * it.
+ * the caller must close it. `deadline` is the time at which leat cancels the scope;
+ * leat_scope_close then returns -ETIMEDOUT. With LEAT_NEVER the scope has no deadline; LEAT_NOW is
+ * a deadline that has passed. Only a task or a thread may open a scope.
  * Returns the scope; NULL when memory has run out, the deadline is negative, no runtime runs, or
  * the caller is a block or callback. */
 LEAT_API leat_scope *leat_scope_open(int64_t deadline);
 
 /* Waits until every task of the scope has ended, then frees its channels and the scope. It does not
  * cancel the tasks: to leave early, call leat_scope_cancel first. Cancelling ends the tasks' waits,
- * but not this wait. Only the opener may call it, for its innermost scope.
+ * but not this wait. Only the opener may close a scope, and only while the scope is its innermost
+ * one.
  *
  * Items left in the channels go to the channels' drop functions, before anything is freed: so a
  * drop function may use the scope's other channels, semaphores and the like. The channel that was
@@ -58,15 +59,15 @@ LEAT_API int leat_scope_close(leat_scope *scope);
 LEAT_API int leat_scope_cancel(leat_scope *scope);
 
 /* Tells whether `scope` is cancelled; NULL means the caller's innermost scope. A long computation
- * should ask this now and then: that also finds a deadline that has passed while every worker
+ * should call this now and then: the call also finds a deadline that has passed while every worker
  * computes. A shield does not change the answer.
  * Returns 1 when it is cancelled; 0 when not, or when `scope` is NULL and the caller is in no
  * scope. */
 LEAT_API int leat_cancelled(const leat_scope *scope);
 
-/* Tells when the deadline of `scope`, or of a scope around it that cancels it, passes: the earliest
- * of these. NULL means the caller's innermost scope. Use it to give a foreign function, a program
- * or another machine no more time than is left. A shield does not change the answer.
+/* Tells the earliest deadline that cancels `scope`: its own, or that of a scope around it. NULL
+ * means the caller's innermost scope. With the answer, a foreign function, a program or another
+ * machine can be given no more time than is left. A shield does not change the answer.
  * Returns the deadline, which may have passed; LEAT_NEVER when there is none. */
 LEAT_API int64_t leat_scope_deadline(const leat_scope *scope);
 
@@ -78,8 +79,8 @@ LEAT_API size_t leat_scope_tasks(const leat_scope *scope);
 
 /* Protect waits from cancelling. From leat_shield until the matching leat_unshield, the calling
  * task or thread waits as if its innermost scope were not cancelled. If it opens a scope meanwhile,
- * the scopes around that scope do not cancel it. Shields nest, 65,535 deep. Keep them short: only a
- * partner or a deadline ends a wait under a shield.
+ * the scopes around the new one do not cancel it. Shields nest, 65,535 deep. Keep them short: only
+ * a partner or a deadline ends a wait under a shield.
  * Returns 0; -EINVAL when shields nest too deep, for leat_unshield without a shield, and in a block
  * or callback. */
 LEAT_API int leat_shield(void);

@@ -2,19 +2,19 @@
  *
  * A task is a C function with a stack of its own. Workers run tasks: any worker may start a task,
  * and any worker may continue it after a wait. If a task has been ready for some tens of
- * microseconds and another worker is idle, that worker takes the task. A worker that ends a task's
- * wait may take it at once. Between two waits a task stays in one thread.
+ * microseconds and another worker is idle, the idle worker takes the task. A worker that ends a
+ * task's wait may take the task at once. Between two waits a task stays in one thread.
  *
  * What that means for the code of a task:
  *  - Local variables, arguments and memory are as safe as in a thread. errno is kept across a wait
  *    (leat/base.h).
  *  - A thread-local variable belongs to the worker's thread. After a wait the same name may refer
- *    to another thread's variable. Even if it does not, other tasks may have changed the variable.
- *    Compilers may also keep its address across a wait (gcc and clang do so in code for shared
- *    libraries). So use a thread-local variable only between two waits, in a function of its own
- *    that does not wait. Safe: a function that looks something up in a thread-local cache. Wrong:
- *    `int *p = &depth; leat_recv(ch, NULL); ++*p;`, since p may point into the thread that the task
- *    has left.
+ *    to another thread's variable. Even in the same thread, other tasks may have changed the
+ *    variable. Compilers may also keep the variable's address across a wait (gcc and clang do so in
+ *    code for shared libraries). So use a thread-local variable only between two waits, in a
+ *    function of its own that does not wait. Safe: a function that looks something up in a
+ *    thread-local cache. Wrong: `int *p = &depth; leat_recv(ch, NULL); ++*p;`, since p may point
+ *    into the thread that the task has left.
  *  - State that a library keeps for each thread does not move with a task: a pthread_mutex_t or
  *    another lock that only the locking thread may release, a graphics context, a JNIEnv, the
  *    locale of uselocale.
@@ -53,13 +53,11 @@
  * Starts a task in `scope` that runs fn(arg). The memory at `arg` must stay valid until the task
  * ends; `arg` may point to a variable of the function that closes the scope. (But a variable or a
  * compound literal of an inner block, such as a loop's body, ends with that block.) In a cancelled
- * scope the task still runs, so that it can free what it was given, but its waits return
- * -ECANCELED. If fn returns a value other than 0, the scope is cancelled, see leat_scope_close. fn
- * must close the scopes that it opens: if a task returns with an open scope, the program ends with
- * a message. The caller must be the party that opened `scope`, or a party in `scope` or in a scope
- * inside it.
- * Returns 0; -EINVAL for a NULL scope or fn; -ENOMEM. Unless it returns 0, fn will not be
- * called. */
+ * scope the task runs, too, so that it can free what it was given; its waits return -ECANCELED. If
+ * fn returns a value other than 0, the scope is cancelled, see leat_scope_close. fn must close the
+ * scopes that it opens: if a task returns with an open scope, the program ends with a message. The
+ * caller must be the party that opened `scope`, or a party in `scope` or in a scope inside it.
+ * Returns 0; -EINVAL for a NULL scope or fn; -ENOMEM. Unless the result is 0, fn is not called. */
 #define leat_go(scope, fn, ...) leat_go_named(scope, fn, __VA_ARGS__, LEAT_HERE(fn), 0)
 
 /*     int leat_go_sized(leat_scope *scope, size_t stack_size, leat_fn *fn, void *arg);
@@ -101,7 +99,7 @@ LEAT_API int leat_go_spread_named(leat_scope *scope, leat_fn *fn, void *arg, con
 /* Keep the calling task in its thread from leat_pin until the matching leat_unpin, even across
  * waits. For code that uses thread-local variables before and after a wait. Pins nest, 65,534 deep.
  * In a thread they do nothing and return 0.
- * Returns 0; -EINVAL in a block or callback, in a task for leat_unpin without a pin, and when pins
+ * Returns 0; -EINVAL in a block or callback, for a task's leat_unpin without a pin, and when pins
  * nest too deep. */
 LEAT_API int leat_pin(void);
 LEAT_API int leat_unpin(void);
