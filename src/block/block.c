@@ -171,8 +171,6 @@ static inline void append_to_ready(leat_block *b)
 __attribute__((noinline)) static int yield_after(leat_block *b, struct lt_worker *here)
 {
     lt_worker_renew_budget(here);
-    if (LT_UNLIKELY(lt_world() != NULL))
-        here->budget = 1;
     append_to_ready(b);
     return LEAT_PARKED_;
 }
@@ -181,7 +179,7 @@ __attribute__((noinline)) static int yield_after(leat_block *b, struct lt_worker
  * yields first, as a task would; in a seeded world, each time. */
 static inline int spend(leat_block *b, struct lt_worker *here)
 {
-    return LT_LIKELY(!here || --here->budget != 0) ? LEAT_DONE_ : yield_after(b, here);
+    return LT_LIKELY(--here->budget != 0) ? LEAT_DONE_ : yield_after(b, here);
 }
 
 static int answer(leat_block *b, enum lt_attempt attempt)
@@ -235,7 +233,7 @@ LT_INLINE int operate(leat_block *b, leat_chan *ch, enum lt_side side, void *ite
         return operate_slow_path(b, ch, side, item, deadline, alarm);
     /* A new block that tried first would have to give the lock up to enlist itself, and try
      * again. */
-    if (!party_of(b)->listed && deadline != LEAT_NOW && lt_chan_seems_to_wait(ch, side))
+    if (!party_of(b)->listed && deadline != LEAT_NOW && lt_chan_is_unready(ch, side))
         return enlist_and_operate(b, ch, side, item, deadline, alarm);
     struct lt_worker *here = lt_current_worker();
     if (LT_UNLIKELY(!lt_biased_grip(&ch->lock, here)))

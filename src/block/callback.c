@@ -96,6 +96,7 @@ static int begin(leat_op *op, leat_op_fn *fn, uint8_t mode)
 {
     if (!op || !fn || !lt_running() || !enter(op->scope))
         return -EINVAL;
+    lt_current_party(); /* a thread's first call sets its lt_chance, which a select needs */
     lt_machine_init(machine_of(op), LT_CALLBACK, op->scope);
     set_mode(op, mode);
     op->leat_fn = fn;
@@ -105,7 +106,6 @@ static int begin(leat_op *op, leat_op_fn *fn, uint8_t mode)
 static int operate(leat_op *op, leat_chan *ch, enum lt_side side, void *item, leat_op_fn *fn,
                    uint8_t mode)
 {
-    lt_current_party();
     int error = lt_chan_check(ch, side, item);
     if (!error)
         error = begin(op, fn, mode);
@@ -131,7 +131,6 @@ int lt_callback_await(leat_op *op, leat_chan *ch, leat_op_fn *fn)
 
 int leat_select_then(leat_op *op, leat_case *cases, size_t n, leat_op_fn *fn)
 {
-    lt_current_party();
     struct lt_selection s;
     lt_select_begin(&s, cases, false);
     int error = n ? lt_select_check(&s, n, LEAT_NEVER) : -EINVAL;
@@ -227,7 +226,6 @@ static bool resume(struct lt_trial *trial)
 
 int lt_trial_begin(struct lt_trial *trial, leat_op_fn *fn)
 {
-    lt_current_party();
     int error = begin(&trial->op, fn, LT_TRIES);
     if (error)
         return error;

@@ -269,20 +269,6 @@ static inline bool lt_chan_looks_ready(leat_chan *ch, enum lt_side side)
                      atomic_load_explicit(&ch->receivers_waiting, memory_order_acquire);
 }
 
-/* Without the lock: whether, at some moment since the call began, lt_chan_now would have returned
- * LT_NOT_NOW. Senders wait only while the buffer is full, receivers only while it is empty. So the
- * buffer alone shows it, or in a channel without one the waiters. If the channel is still open
- * after these loads, it was open at that moment: hence their order. */
-static inline bool lt_chan_is_unready(leat_chan *ch, enum lt_side side)
-{
-    size_t count = atomic_load_explicit(&ch->count, memory_order_acquire);
-    bool unready = side == LT_RECEIVE
-                       ? !(count | atomic_load_explicit(&ch->senders_waiting, memory_order_acquire))
-                       : count == ch->capacity &&
-                             !atomic_load_explicit(&ch->receivers_waiting, memory_order_acquire);
-    return unready && !lt_chan_is_unusual(ch);
-}
-
 /* Moves as many of the n items as can be moved at once, and returns their number. If these are not
  * all, *status is the reason, as lt_chan_now returns it; or 0: the caller must make the woken
  * parties ready, and go on. Next comes the user's drop function, which may wait for these. */

@@ -15,12 +15,17 @@ static inline _Atomic uint32_t *lt_chan_waiting(leat_chan *ch, enum lt_side side
     return side == LT_RECEIVE ? &ch->receivers_waiting : &ch->senders_waiting;
 }
 
-/* Without the lock: a hint whether an operation on an open, plain channel would have to wait. */
-static inline bool lt_chan_seems_to_wait(leat_chan *ch, enum lt_side side)
+/* Without the lock: whether, at some moment since the call began, an operation on this open, plain
+ * channel would have had to wait. Senders wait only while the buffer is full, receivers only while
+ * it is empty. So the buffer alone shows it, or in a channel without one the waiters. If the
+ * channel is still open after these loads, it was open at that moment: hence their order. */
+static inline bool lt_chan_is_unready(leat_chan *ch, enum lt_side side)
 {
-    return lt_chan_count(ch) == (side == LT_SEND ? ch->capacity : 0) &&
+    return atomic_load_explicit(&ch->count, memory_order_acquire) ==
+               (side == LT_SEND ? ch->capacity : 0) &&
            !atomic_load_explicit(lt_chan_waiting(ch, side == LT_SEND ? LT_RECEIVE : LT_SEND),
-                                 memory_order_relaxed);
+                                 memory_order_acquire) &&
+           !lt_chan_is_unusual(ch);
 }
 
 /* Adds a waiter to its queue. */

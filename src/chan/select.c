@@ -265,7 +265,7 @@ static bool is_wrong(const leat_case *c)
 {
     if (LT_UNLIKELY(c->op != LEAT_CASE_RECV && c->op != LEAT_CASE_SEND))
         return true;
-    return c->ch && !c->item && lt_chan_check(c->ch, side_of(c), NULL) != 0;
+    return c->ch && lt_chan_check(c->ch, side_of(c), c->item) != 0;
 }
 
 int lt_select_check(struct lt_selection *s, size_t n, int64_t deadline)
