@@ -1,4 +1,4 @@
-/* test_scope_drop.c: what drop functions may do while their scope closes. */
+/* test_scope_drop.c: what drop functions get, and what they may do while their scope closes. */
 #include "support.h"
 
 #include <sys/wait.h>
@@ -48,6 +48,39 @@ static int drops_into_new_channels(void *arg)
     return 0;
 }
 ON_WORKERS(drops_into_new_channels);
+
+struct wide {
+    _Alignas(16) char c[48];
+};
+
+static void drop_wide(void *item)
+{
+    CHECK_IS(0, (uintptr_t)item % _Alignof(struct wide));
+    atomic_fetch_add(&dropped, 1);
+}
+
+/* Of a full buffer, and of one that is freed. */
+static int drops_aligned_items(void *arg)
+{
+    (void)arg;
+    static const leat_buffer buffers[] = { LEAT_FIXED, LEAT_DROPPING, LEAT_SLIDING, LEAT_PROMISE };
+    for (int i = 0; i < 4; i++) {
+        leat_scope *s = leat_scope_open(LEAT_NEVER);
+        leat_chan *ch = leat_chan_open(s, &(leat_chan_spec){ .item_size = sizeof(struct wide),
+                                                             .capacity = 3,
+                                                             .drop = drop_wide,
+                                                             .buffer = buffers[i] });
+        int sent = 0;
+        atomic_store(&dropped, 0);
+        while (sent < 4 && leat_try_send(ch, &(struct wide){ { 0 } }) == 0)
+            sent++;
+        CHECK_IS(0, leat_scope_close(s));
+        CHECK_IS(buffers[i] == LEAT_FIXED ? 3 : 4, sent);
+        CHECK_IS(sent, dropped);
+    }
+    return 0;
+}
+ON_WORKERS(drops_aligned_items);
 
 static void drop_into_the_first(void *item)
 {
@@ -133,6 +166,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(starting_a_task_ends_the_program),
         TESTS_ON_WORKERS(drops_into_new_channels),
+        TESTS_ON_WORKERS(drops_aligned_items),
         TESTS_ON_WORKERS(drops_outputs_of_a_stage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
