@@ -192,8 +192,10 @@ static int may_go_with_its_last_permit(void *arg)
         leat_scope *s = leat_scope_open(LEAT_NEVER);
         leat_semaphore *semaphore = leat_semaphore_open(s, 1);
         CHECK_IS(0, leat_acquire(semaphore, 1));
+        if (i % 3 == 0) /* a party that has waited, and left */
+            CHECK_IS(-ETIMEDOUT, leat_acquire_until(semaphore, 1, leat_after(1)));
         atomic_store(&lent.semaphore, semaphore);
-        if (i % 2)
+        if (i % 3 == 1)
             CHECK_IS(0, leat_acquire(semaphore, 1));
         else
             while (leat_try_acquire(semaphore, 1) != 0)

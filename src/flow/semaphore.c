@@ -49,9 +49,11 @@ static bool take(leat_semaphore *s, int64_t n, int64_t mark)
 {
     int64_t before = atomic_load_explicit(&s->permits, memory_order_relaxed);
     bool taken;
-    do
+    do {
         taken = number(before) >= n;
-    while (!atomic_compare_exchange_weak_explicit(
+        if (!taken && (before & mark) == mark)
+            return false;
+    } while (!atomic_compare_exchange_weak_explicit(
         /* Acquire: sees what was done under the permits before they were released. */
         &s->permits, &before, taken ? before - n : before | mark, memory_order_acquire,
         memory_order_relaxed));
@@ -71,6 +73,8 @@ static int take_in_turn(leat_semaphore *s, int64_t n, int64_t deadline)
     if (!error) {
         while (!error && !take(s, n, WANTED))
             error = leat_recv_until(s->freed, NULL, deadline);
+        if (error) /* relaxed: it only asks no more */
+            atomic_fetch_and_explicit(&s->permits, ~WANTED, memory_order_relaxed);
         leat_try_send(s->turn, NULL);
     }
     atomic_fetch_sub_explicit(&s->waiting, 1, memory_order_relaxed);
