@@ -41,8 +41,9 @@ struct lt_claim_check;
 /* The items of one put. */
 struct lt_run {
     size_t from, n;
-    size_t bytes;                  /* their size by the spec's `bytes` */
-    struct lt_claim_check *holder; /* while the batch forms; NULL: has left, and so have they */
+    size_t bytes; /* their size by the spec's `bytes` */
+    /* Valid while the batch forms. NULL: has left, and the items are not in the batch. */
+    struct lt_claim_check *holder;
 };
 
 /* One piece of memory for `room` items, with as many results, statuses and runs. */
