@@ -1,6 +1,6 @@
 /* test_core_async_2.c: core.async's tests of transducers, for transforms between two channels:
  * expanding, ends, closing, failures. */
-#include "support.h"
+#include "flows.h"
 
 enum { INT = sizeof(int) };
 
@@ -56,12 +56,6 @@ static int times(void *arg, const void *in, leat_emit *emit)
     if (arg)
         *(int *)arg = error;
     return error;
-}
-
-static int is_odd(void *arg, const void *in)
-{
-    (void)arg;
-    return *(const int *)in % 2 != 0;
 }
 
 static int is_equal(void *arg, const void *before, const void *item)

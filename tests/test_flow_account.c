@@ -1,5 +1,5 @@
 /* test_flow_account.c: operators that move items account for every item, however they end. */
-#include "support.h"
+#include "flows.h"
 
 enum op {
     PIPE,
@@ -90,12 +90,6 @@ static int make_item(void *arg, void *item)
     atomic_store(&account->made[made], 1);
     memcpy(item, &made, sizeof made);
     return 0;
-}
-
-static int is_odd(void *arg, const void *in)
-{
-    (void)arg;
-    return *(const int *)in % 2;
 }
 
 static uint64_t parity(void *arg, const void *item)

@@ -2,6 +2,7 @@
  * once, in turn. The call that needed it returns NULL or -ENOMEM, what was made before ends with
  * its scope, and no item is lost. This needs the harsh build. */
 #include "faults.h"
+#include "flows.h"
 
 static _Atomic int alive; /* items that have not ended */
 static void drop_item(void *item)
@@ -31,12 +32,6 @@ static int end_at_once(void *arg, const void *in, leat_result *result)
     (void)arg;
     CHECK_IS(0, leat_result_add(result, in));
     return leat_result_end(result, 0);
-}
-
-static int is_odd(void *arg, const void *in)
-{
-    (void)arg;
-    return *(const int *)in % 2;
 }
 
 static uint64_t parity(void *arg, const void *in)

@@ -1,5 +1,5 @@
 /* test_flow_large.c: mixes, mults and pubs with many members find each, and wake no others. */
-#include "support.h"
+#include "flows.h"
 
 enum { MEMBERS = 400 / SCALE };
 
@@ -9,13 +9,6 @@ static void open_all(leat_scope *s, size_t capacity)
 {
     for (int i = 0; i < MEMBERS; i++)
         chs[i] = leat_chan_of(s, int, capacity);
-}
-
-static void expect(leat_chan *ch, int x)
-{
-    int got = -1;
-    CHECK_IS(0, leat_recv(ch, &got));
-    CHECK_IS(x, got);
 }
 
 /* How many times parties have run. A worker counts late. */

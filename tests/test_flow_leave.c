@@ -1,12 +1,5 @@
 /* test_flow_leave.c: parties that leave a mult or a mix, and free the channel that they used. */
-#include "support.h"
-
-static void expect(leat_chan *ch, int x)
-{
-    int got = -1;
-    CHECK_IS(0, leat_recv_until(ch, &got, leat_after(60 * LEAT_S)));
-    CHECK_IS(x, got);
-}
+#include "flows.h"
 
 /* While the mult shares the item for the newer tap, a thread removes the older one and frees its
  * channel. */

@@ -1,5 +1,6 @@
 /* test_flow_model_streams.c: random programs compare operators that move items with plain loops. */
 #include "flow_model.h"
+#include "flows.h"
 
 /* ---- one to one ---- */
 
@@ -30,12 +31,6 @@ static void with_repeats(struct world *w)
     for (int i = 0; i < source->length; i++)
         source->items[i] =
             i && below(&w->chance, 2) ? source->items[i - 1] : (int)below(&w->chance, 4);
-}
-
-static int is_odd(void *arg, const void *item)
-{
-    (void)arg;
-    return *(const int *)item % 2;
 }
 
 static int same_half(void *arg, const void *before, const void *item)

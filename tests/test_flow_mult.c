@@ -1,17 +1,10 @@
 /* test_flow_mult.c: mult, pub and mix: which item goes where, what stalls, and what may change. */
-#include "support.h"
+#include "flows.h"
 
 #define TAPS_OF(scope, n, capacity) \
     leat_chan *taps[n]; \
     for (int i_ = 0; i_ < (n); i_++) \
     taps[i_] = leat_chan_of(scope, int, capacity)
-
-static void expect(leat_chan *ch, int x)
-{
-    int got = -1;
-    CHECK_IS(0, leat_recv_until(ch, &got, leat_after(60 * LEAT_S)));
-    CHECK_IS(x, got);
-}
 
 /* ---- mult ---- */
 

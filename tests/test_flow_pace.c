@@ -1,5 +1,5 @@
 /* test_flow_pace.c: operators that use the clock. Times are never too short, and below a minute. */
-#include "support.h"
+#include "flows.h"
 
 #include <limits.h>
 
@@ -23,13 +23,6 @@ static leat_chan *input(leat_scope *s, int n, bool closed)
         CHECK_IS(0, leat_close(in));
     dropped = 0;
     return in;
-}
-
-static void expect(leat_chan *ch, int x)
-{
-    int got = -1;
-    CHECK_IS(0, leat_recv_until(ch, &got, leat_after(60 * LEAT_S)));
-    CHECK_IS(x, got);
 }
 
 static void expect_end(leat_chan *ch)

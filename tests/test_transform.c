@@ -1,5 +1,5 @@
 /* test_transform.c: transforms between two channels, against a plain model. */
-#include "support.h"
+#include "flows.h"
 
 enum { INT = sizeof(int), RUN_MAX = 4 };
 
@@ -15,12 +15,6 @@ static int negate(void *arg, const void *in, void *out)
     (void)arg;
     *(int *)out = -*(const int *)in;
     return 0;
-}
-
-static int is_odd(void *arg, const void *in)
-{
-    (void)arg;
-    return *(const int *)in % 2 != 0;
 }
 
 static int is_below_nine(void *arg, const void *in)
