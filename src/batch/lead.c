@@ -76,12 +76,6 @@ struct call {
     leat_batch_view view;
 };
 
-static int call(void *arg)
-{
-    struct call *call = arg;
-    return call->spec->run(call->spec->arg, &call->view);
-}
-
 static int call_elsewhere(void *arg)
 {
     struct call *call = arg;
@@ -107,7 +101,7 @@ static int run(struct lt_batch *batch)
                                 .key = batch->key } };
     /* The call is for all holders: cancelling the leader must end no wait in it. */
     bool shielded = leat_shield() == 0;
-    int error = spec->blocking ? leat_blocking(call_elsewhere, &c) : call(&c);
+    int error = spec->blocking ? leat_blocking(call_elsewhere, &c) : spec->run(spec->arg, &c.view);
     if (shielded)
         leat_unshield();
     return error < 0 ? error : 0;

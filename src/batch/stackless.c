@@ -18,20 +18,6 @@ static int stand_in(void *arg)
     return 0;
 }
 
-/* With the lock held: uses `made` as the channel if there is none yet. True: the batch needs a
- * stand-in, and has one more holder for it. */
-static bool enter(struct lt_batch *batch, leat_chan **made, bool *over)
-{
-    if (!batch->done) {
-        batch->done = *made;
-        *made = NULL;
-    }
-    *over = batch->state == LT_BATCH_DONE;
-    bool wants_stand_in = batch->state == LT_FORMING && !batch->has_stand_in;
-    batch->holders += wants_stand_in;
-    return wants_stand_in;
-}
-
 /* For a holder that cannot lead: makes `done`, and starts the stand-in. Two holders may each start
  * a task at the same time: then one of the tasks finds nothing to do. 0 or -ENOMEM. */
 static int prepare(struct lt_batch *batch)
@@ -44,11 +30,15 @@ static int prepare(struct lt_batch *batch)
         has ? NULL : leat_chan_open(NULL, &(leat_chan_spec){ .name = batcher->spec.name });
     if (!has && !made)
         return -ENOMEM;
-    bool over;
     lt_lock(&batcher->lock);
-    bool wants_stand_in = enter(batch, &made, &over);
+    bool unused = batch->done;
+    if (!unused)
+        batch->done = made;
+    bool over = batch->state == LT_BATCH_DONE;
+    bool wants_stand_in = batch->state == LT_FORMING && !batch->has_stand_in;
+    batch->holders += wants_stand_in; /* it is one */
     lt_unlock(&batcher->lock);
-    if (made)
+    if (unused)
         leat_chan_unref(made);
     if (over)
         leat_close(batch->done);

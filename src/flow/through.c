@@ -65,17 +65,6 @@ static void finish(struct through *t)
         t->transform->finish(t->transform, &t->emit);
 }
 
-static bool has_output(const struct through *t)
-{
-    return t->sent < t->count && !t->passage.failure;
-}
-
-static void drop_outputs(struct through *t)
-{
-    for (; t->sent < t->count; t->sent++)
-        lt_flow_drop(leat_chan_drop_fn(t->flow.out), output(t, t->sent));
-}
-
 static int pass(leat_block *b)
 {
     struct through *t = LT_CONTAINER(b, struct through, flow.block);
@@ -87,14 +76,15 @@ static int pass(leat_block *b)
         } else {
             finish(t);
         }
-        for (; has_output(t); t->sent++) {
+        for (; t->sent < t->count && !t->passage.failure; t->sent++) {
             LEAT_AWAIT_SEND(b, t->flow.out, output(t, t->sent));
             if (b->status) {
                 t->result = b->status;
                 break;
             }
         }
-        drop_outputs(t);
+        for (; t->sent < t->count; t->sent++)
+            lt_flow_drop(leat_chan_drop_fn(t->flow.out), output(t, t->sent));
     }
     lt_flow_conclude(&t->flow, t->passage.failure, t->result);
     LEAT_RETURN(b, t->passage.failure);
