@@ -30,12 +30,10 @@ size_t lt_head_length(const char *request, size_t n)
     return end ? (size_t)(end - request) + 4 : 0;
 }
 
-/* Ends the line at its CRLF. Returns the rest, or NULL. */
+/* Ends the line at its CRLF. Returns the rest. */
 static char *end_line(char *line)
 {
     char *end = strstr(line, "\r\n");
-    if (!end)
-        return NULL;
     *end = 0;
     return end + 2;
 }
@@ -78,7 +76,7 @@ static int take_target(struct request *to, char *line)
     return 0;
 }
 
-/* Takes a whole head apart, in place; `head[n]` is writable. 0, or an HTTP status: 400, 405. */
+/* Takes a head apart, in place; `head[n]` is writable. 0, or an HTTP status: 400, 405. */
 static int parse(struct request *to, char *head, size_t n)
 {
     *to = (struct request){ 0 };
@@ -86,9 +84,11 @@ static int parse(struct request *to, char *head, size_t n)
     if (strlen(head) != n)
         return 400;
     char *line = end_line(head);
-    int status = line ? take_target(to, head) : 400;
-    for (char *next; !status && line && *line && (next = end_line(line)); line = next)
+    int status = take_target(to, head);
+    for (char *next; !status && *line; line = next) {
+        next = end_line(line);
         take_header(to, line);
+    }
     return status;
 }
 

@@ -305,34 +305,28 @@ static void take_client(struct lt_server *server)
 
 enum { STOP, LISTENER, FIRST_CLIENT, DESCRIPTORS = FIRST_CLIENT + CLIENTS };
 
-/* What a wait waits for. poll(2) takes no more entries than RLIMIT_NOFILE, also if their descriptor
- * is -1; so `fds` has only those in use. */
-struct wait {
-    struct pollfd fds[DESCRIPTORS];
-    struct client *clients[DESCRIPTORS];
-    nfds_t n;
-    int64_t until;
-};
-
-static void prepare(struct lt_server *server, struct wait *wait, int64_t now)
+/* Returns the number of descriptors to wait for. poll(2) takes no more entries than RLIMIT_NOFILE,
+ * also if their descriptor is -1; so `fds` gets only those clients that are there. *until: how long
+ * to wait. */
+static nfds_t prepare(struct lt_server *server, struct pollfd *fds, int64_t now, int64_t *until)
 {
     static const short events[] = { POLLIN, POLLRDHUP, POLLOUT };
     for (size_t i = 0; i < CLIENTS; i++)
         server->clients[i].events = 0;
     int64_t from;
     bool place = next_place(server, &from), listens = place && from <= now;
-    wait->until = place && !listens ? from : LEAT_NEVER;
-    wait->fds[STOP] = (struct pollfd){ .fd = server->stop, .events = POLLIN };
-    wait->fds[LISTENER] = (struct pollfd){ .fd = listens ? server->place.fd : -1, POLLIN, 0 };
-    wait->n = FIRST_CLIENT;
+    *until = place && !listens ? from : LEAT_NEVER;
+    fds[STOP] = (struct pollfd){ .fd = server->stop, .events = POLLIN };
+    fds[LISTENER] = (struct pollfd){ .fd = listens ? server->place.fd : -1, POLLIN, 0 };
+    nfds_t n = FIRST_CLIENT;
     for (struct client *c = server->clients; c < server->clients + CLIENTS; c++) {
         if (c->fd < 0)
             continue;
-        wait->clients[wait->n] = c;
-        wait->fds[wait->n++] = (struct pollfd){ .fd = c->fd, .events = events[c->state] };
-        if (c->until < wait->until)
-            wait->until = c->until;
+        fds[n++] = (struct pollfd){ .fd = c->fd, .events = events[c->state] };
+        if (c->until < *until)
+            *until = c->until;
     }
+    return n;
 }
 
 /* After a wait that the system has refused: poll(2) does if the program now allows itself fewer
@@ -350,17 +344,17 @@ static int pause_after(int error, int stop)
  * when the thread must end. */
 static int wait_for_events(struct lt_server *server)
 {
-    struct wait wait;
-    int64_t now = lt_clock_now();
-    prepare(server, &wait, now);
-    bool bounded = wait.until != LEAT_NEVER;
-    int64_t left = bounded && wait.until > now ? wait.until - now : 0;
+    struct pollfd fds[DESCRIPTORS], *next = fds + FIRST_CLIENT;
+    int64_t until, now = lt_clock_now();
+    nfds_t n = prepare(server, fds, now, &until);
+    int64_t left = until > now ? until - now : 0;
     struct timespec most = { (time_t)(left / LEAT_S), (long)(left % LEAT_S) };
-    if (ppoll(wait.fds, wait.n, bounded ? &most : NULL, NULL) < 0)
+    if (ppoll(fds, n, until == LEAT_NEVER ? NULL : &most, NULL) < 0)
         return pause_after(errno, server->stop);
-    while (wait.n-- > FIRST_CLIENT)
-        wait.clients[wait.n]->events = wait.fds[wait.n].revents;
-    return wait.fds[STOP].revents ? -1 : wait.fds[LISTENER].revents;
+    for (size_t i = 0; i < CLIENTS; i++)
+        if (server->clients[i].fd >= 0)
+            server->clients[i].events = next++->revents;
+    return fds[STOP].revents ? -1 : fds[LISTENER].revents;
 }
 
 static void *serve(void *argument)

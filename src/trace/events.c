@@ -102,11 +102,10 @@ bool lt_tracer_is_fresh(struct lt_tracer *t)
 
 void lt_tracer_put(struct lt_tracer *t, struct lt_event event)
 {
-    /* Relaxed, these two: only the owner writes them. */
+    /* Relaxed: only the owner writes it. */
     size_t count = atomic_load_explicit(&t->count, memory_order_relaxed);
     if (count % CHUNK == 0 && !next_chunk(&t->events)) {
-        uint64_t lost = atomic_load_explicit(&t->lost, memory_order_relaxed);
-        atomic_store_explicit(&t->lost, lost + 1, memory_order_relaxed);
+        lt_tally_add(&t->lost, 1);
         return;
     }
     ((struct lt_event *)(void *)t->events.last->bytes)[count % CHUNK] = event;
