@@ -52,8 +52,7 @@ static struct {
     bool on_valgrind;
     struct lt_stack *free;         /* stacks that have been used */
     struct chunk *fresh;           /* chunks with slots left to carve */
-    struct region *open;           /* regions with chunks left to take */
-    struct region *taken;          /* the others */
+    struct region *regions;        /* the latest first */
     size_t carved;                 /* slots that have become stacks, since the start */
     size_t mapped;                 /* slots in all chunks in use */
     size_t available;              /* free stacks and uncarved slots */
@@ -161,16 +160,13 @@ static struct region *map_next_region(size_t slots)
 /* With the lock held: takes the next mapped chunk. NULL if there is none. */
 static struct chunk *take_chunk(void)
 {
-    struct region *region = pool.open;
+    struct region *region = pool.regions;
+    while (region && region->taken == region->count)
+        region = region->next;
     if (!region)
         return NULL;
     struct chunk *chunk = &region->chunks[region->taken];
-    chunk->base = region->base + region->taken * LT_STACK_CHUNK * pool.slot;
-    if (++region->taken == region->count) {
-        pool.open = region->next;
-        region->next = pool.taken;
-        pool.taken = region;
-    }
+    chunk->base = region->base + region->taken++ * LT_STACK_CHUNK * pool.slot;
     return chunk;
 }
 
@@ -196,8 +192,8 @@ static bool grow(void)
         install_guards(chunk);
     lt_lock(&pool.lock);
     if (region) {
-        region->next = pool.open;
-        pool.open = region;
+        region->next = pool.regions;
+        pool.regions = region;
     }
     if (chunk) {
         chunk->next = pool.fresh;
@@ -378,16 +374,6 @@ bool lt_stack_guards(const struct lt_stack *stack, const void *address)
     return at >= stack->base && at < stack->base + pool.guard;
 }
 
-static void unmap_regions(struct region *region)
-{
-    while (region) {
-        struct region *next = region->next;
-        lt_unmap(region->base, region->count * LT_STACK_CHUNK * pool.slot);
-        lt_free(region);
-        region = next;
-    }
-}
-
 void lt_stack_pool_close(void)
 {
     /* Only if a tool must know: visiting a million headers, none in the cache, takes half a
@@ -395,7 +381,10 @@ void lt_stack_pool_close(void)
     bool watched = lt_fiber_is_watched();
     for (struct lt_stack *stack = watched ? pool.free : NULL; stack; stack = stack->next)
         lt_fiber_destroy(&stack->fiber);
-    unmap_regions(pool.open);
-    unmap_regions(pool.taken);
+    for (struct region *region = pool.regions, *next; region; region = next) {
+        next = region->next;
+        lt_unmap(region->base, region->count * LT_STACK_CHUNK * pool.slot);
+        lt_free(region);
+    }
     memset(&pool, 0, sizeof pool);
 }
