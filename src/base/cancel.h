@@ -5,7 +5,9 @@
  * own threads. */
 #pragma once
 
+#include <errno.h>
 #include <pthread.h>
+#include <unistd.h>
 
 /* Puts cancelling off. Returns the former state, for lt_cancel_restore. */
 static inline int lt_cancel_put_off(void)
@@ -18,4 +20,14 @@ static inline int lt_cancel_put_off(void)
 static inline void lt_cancel_restore(int before)
 {
     pthread_setcancelstate(before, NULL);
+}
+
+/* Closes a descriptor, and keeps errno. 0; or the error, and then it is closed all the same. */
+static inline int lt_close(int fd)
+{
+    int saved = errno, cancel = lt_cancel_put_off();
+    int error = close(fd) == 0 || errno == EINTR ? 0 : -errno;
+    lt_cancel_restore(cancel);
+    errno = saved;
+    return error;
 }

@@ -145,8 +145,8 @@ static bool open_hose(struct hose *hose)
     bool made = pipe2(hose->ends, O_CLOEXEC) == 0;
     bool large = made && fcntl(hose->ends[0], F_GETPIPE_SZ) >= COPY_BYTES;
     if (made && !large) {
-        close(hose->ends[0]);
-        close(hose->ends[1]);
+        lt_close(hose->ends[0]);
+        lt_close(hose->ends[1]);
     }
     errno = saved;
     return large;
@@ -154,12 +154,13 @@ static bool open_hose(struct hose *hose)
 
 static void close_hose(struct hose *hose, struct lt_unread *left)
 {
-    int saved = errno;
+    int saved = errno, cancel = lt_cancel_put_off();
     ssize_t back = hose->inside ? read(hose->ends[0], left->bytes, hose->inside) : 0;
     left->begin = 0;
     left->end = back > 0 ? (size_t)back : 0;
     close(hose->ends[0]);
     close(hose->ends[1]);
+    lt_cancel_restore(cancel);
     errno = saved;
 }
 
@@ -167,17 +168,12 @@ static void close_hose(struct hose *hose, struct lt_unread *left)
 static int64_t copy_by_pipe(struct copy *copy, struct lt_unread *left)
 {
     struct hose hose = { .copy = copy };
-    int cancel = lt_cancel_put_off();
-    bool open = suits_splice(copy) && open_hose(&hose);
-    lt_cancel_restore(cancel);
-    if (!open)
+    if (!suits_splice(copy) || !open_hose(&hose))
         return -EXDEV;
     int64_t n = 1;
     while (n > 0 && copy->done < copy->most)
         n = pass_piece(&hose);
-    cancel = lt_cancel_put_off();
     close_hose(&hose, left);
-    lt_cancel_restore(cancel);
     return n;
 }
 

@@ -13,7 +13,6 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* ---- events ---- */
 
@@ -149,13 +148,7 @@ static int end(leat_io *io)
         lt_reactor_remove(&io->source, io->fd);
     else if (io->simulated)
         lt_simulated_close(io);
-    if (io->lent || io->fd < 0)
-        return 0;
-    int saved = errno, cancel = lt_cancel_put_off();
-    int error = close(io->fd) == 0 || errno == EINTR ? 0 : -errno;
-    lt_cancel_restore(cancel);
-    errno = saved;
-    return error;
+    return io->lent || io->fd < 0 ? 0 : lt_close(io->fd);
 }
 
 int lt_io_leave(leat_io *io)

@@ -236,6 +236,9 @@ static inline int64_t lt_io_result(ssize_t n)
     return n >= 0 ? n : errno == EWOULDBLOCK ? -EAGAIN : -errno;
 }
 
+/* poll(2) for one direction, without a wait: 0, -EAGAIN or another error. */
+int lt_io_poll_now(int fd, enum lt_way way);
+
 /* Whether a call looks at a socket's queue of errors: that it is empty says nothing of bytes. Not
  * of a block, which waits afterwards (LEAT_AWAIT_RECVMSG): then the channel must be lowered. */
 bool lt_io_is_for_errors(lt_io_call *call, const void *arg);

@@ -28,12 +28,6 @@ static int ask_system(leat_io *io, unsigned events)
     return (one.revents & POLLIN ? LEAT_IN : 0) | (one.revents & POLLOUT ? LEAT_OUT : 0);
 }
 
-static int ask(leat_io *io, unsigned events)
-{
-    int found = ask_system(io, events);
-    return found >= 0 && lt_io_has_unread(io) ? found | (int)(events & LEAT_IN) : found;
-}
-
 int lt_io_settle(leat_io *io, unsigned events)
 {
     int error = 0;
@@ -52,7 +46,9 @@ int lt_io_settle(leat_io *io, unsigned events)
     }
     if (error)
         return error;
-    int found = ask(io, events);
+    int found = ask_system(io, events);
+    if (found >= 0 && lt_io_has_unread(io))
+        found |= (int)(events & LEAT_IN);
     if (found < 0 || found & LEAT_HUP)
         return found;
     for (enum lt_way way = LT_IN; way < LT_WAYS; way++)

@@ -178,10 +178,10 @@ struct blocking {
     int64_t result;
 };
 
-static int64_t poll_now(leat_io *io, enum lt_way way)
+int lt_io_poll_now(int fd, enum lt_way way)
 {
-    struct pollfd poll_one = { .fd = io->fd, .events = way == LT_IN ? POLLIN : POLLOUT };
-    int n = poll(&poll_one, 1, 0);
+    struct pollfd one = { .fd = fd, .events = way == LT_IN ? POLLIN : POLLOUT };
+    int n = poll(&one, 1, 0);
     return n > 0 ? 0 : n == 0 ? -EAGAIN : -errno;
 }
 
@@ -193,7 +193,7 @@ static int64_t call_alone(const struct blocking *b)
     /* Acquire and release, as a lock. */
     while (atomic_exchange_explicit(taken, true, memory_order_acquire))
         usleep(100);
-    int64_t n = poll_now(b->io, b->way);
+    int64_t n = lt_io_poll_now(b->io->fd, b->way);
     if (!n)
         n = b->call(b->io, b->v);
     atomic_store_explicit(taken, false, memory_order_release);
@@ -216,7 +216,7 @@ static int run_blocking(void *arg)
 static int64_t call_slowly(leat_io *io, enum lt_way way, lt_io_call *call, struct vector *v)
 {
     struct blocking b = { .call = call, .io = io, .way = way, .v = v };
-    int64_t not_now = is_polled(io) ? poll_now(io, way) : 0;
+    int64_t not_now = is_polled(io) ? lt_io_poll_now(io->fd, way) : 0;
     if (not_now)
         return not_now;
     int error = leat_blocking(run_blocking, &b);

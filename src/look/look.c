@@ -67,7 +67,7 @@ static bool remove_stale(const leat_address *address, const char *path)
                    connect(fd, (const struct sockaddr *)&address->at, address->size) != 0 &&
                    errno == ECONNREFUSED;
     if (fd >= 0)
-        lt_net_close(fd);
+        lt_close(fd);
     return refused && unlink(path) == 0;
 }
 
@@ -100,7 +100,7 @@ static void close_place(struct place *place)
         now.st_ino == place->file.st_ino)
         unlink(place->path);
     free(place->path);
-    lt_net_close(place->fd);
+    lt_close(place->fd);
     errno = saved;
 }
 
@@ -176,7 +176,7 @@ static void leave(struct client *c)
 {
     if (c->state == RECORDS)
         lt_trace_end_record(NULL);
-    lt_net_close(c->fd);
+    lt_close(c->fd);
     free(c->answer.bytes);
     c->answer.bytes = NULL;
     c->fd = -1;
@@ -379,7 +379,7 @@ static void *serve(void *argument)
 static void free_server(struct lt_server *server)
 {
     if (server->stop >= 0)
-        lt_net_close(server->stop);
+        lt_close(server->stop);
     lt_free(server);
 }
 

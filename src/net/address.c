@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 enum { PATH_AT = offsetof(struct sockaddr_un, sun_path) };
 
@@ -123,7 +122,7 @@ static int read_zone(const char *name, uint32_t *zone)
         return fd;
     memcpy(request.ifr_name, name, size);
     bool known = ioctl(fd, SIOCGIFINDEX, &request) == 0;
-    lt_net_close(fd);
+    lt_close(fd);
     *zone = known ? (uint32_t)request.ifr_ifindex : 0;
     return known;
 }
@@ -271,12 +270,4 @@ int lt_net_socket(int family, int type)
 void lt_net_undelay(int fd)
 {
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
-}
-
-void lt_net_close(int fd)
-{
-    int saved = errno, cancel = lt_cancel_put_off();
-    close(fd);
-    lt_cancel_restore(cancel);
-    errno = saved;
 }

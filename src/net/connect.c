@@ -54,7 +54,7 @@ static int make_socket(int family, int type, leat_io **made)
         lt_net_undelay(fd);
     int error = lt_io_new(NULL, fd, LT_IO_SOCKET, lt_io_is_tcp(fd), made);
     if (error)
-        lt_net_close(fd);
+        lt_close(fd);
     return error;
 }
 

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "net/net.h"
 
+#include "base/cancel.h"
 #include "base/world.h"
 #include "io/io.h"
 
@@ -10,7 +11,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <pthread.h>
 #include <sys/stat.h>
 
@@ -38,7 +38,7 @@ int lt_net_listen(const struct lt_endpoint *end, bool both, int backlog, mode_t 
     int fd = lt_net_socket(end->address.at.ss_family, end->type);
     int error = fd < 0 ? fd : bind_socket(fd, end, both, backlog, mode);
     if (error && fd >= 0)
-        lt_net_close(fd);
+        lt_close(fd);
     return error ? error : fd;
 }
 
@@ -85,7 +85,7 @@ int leat_listen(leat_scope *scope, const char *address, int backlog, leat_io **l
     enum lt_io_kind kind = type == SOCK_STREAM ? LT_IO_NEVER : LT_IO_SOCKET;
     int error = lt_io_new(scope, fd, kind, lt_io_is_tcp(fd), listener);
     if (error)
-        lt_net_close(fd);
+        lt_close(fd);
     return error;
 }
 
@@ -110,13 +110,6 @@ static int accept_now(int fd)
     }
 }
 
-static int poll_now(int fd)
-{
-    struct pollfd one = { .fd = fd, .events = POLLIN };
-    int n = poll(&one, 1, 0);
-    return n > 0 ? 0 : n == 0 ? -EAGAIN : -errno;
-}
-
 /* Each call checks whether there is a connection and takes it. */
 #define FOUR \
     PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, \
@@ -130,7 +123,7 @@ static int accept_slowly(void *arg)
     int fd = *(int *)arg;
     pthread_mutex_t *mutex = &taking[fd % TAKERS];
     pthread_mutex_lock(mutex);
-    int got = poll_now(fd);
+    int got = lt_io_poll_now(fd, LT_IN);
     if (!got)
         got = accept_now(fd);
     pthread_mutex_unlock(mutex);
@@ -150,7 +143,7 @@ static int64_t call_accept(leat_io *io, void *arg)
     if (flags < 0)
         return -errno;
     if (!(flags & O_NONBLOCK)) {
-        int error = poll_now(io->fd);
+        int error = lt_io_poll_now(io->fd, LT_IN);
         return error ? error : leat_blocking(accept_slowly, &io->fd);
     }
     int got = accept_now(io->fd);

@@ -35,9 +35,6 @@ int lt_net_listen(const struct lt_endpoint *end, bool both, int backlog, mode_t 
 /* Makes the socket send small writes at once, if its protocol has such an option. */
 void lt_net_undelay(int fd);
 
-/* Closes a descriptor, and keeps errno. */
-void lt_net_close(int fd);
-
 /* Asks the system for up to LT_NET_ADDRESSES addresses. Returns their number, or a negative errno
  * value. Tests replace it. */
 typedef int lt_net_asks(const char *host, const char *service, leat_address *addresses);

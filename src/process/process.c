@@ -14,8 +14,6 @@
 
 enum { WAIT_PIDFD = 3 };
 
-static const int64_t look = 10 * LEAT_MS;
-
 /* ---- making and freeing ---- */
 
 static leat_chan *ended(leat_process *process)
@@ -182,7 +180,7 @@ static int await_end(leat_process *process, leat_chan *orders, int64_t deadline)
     for (;;) {
         leat_case cases[] = { LEAT_RECV(orders, NULL), LEAT_READABLE(process->pidfd) };
         /* If the system cannot watch one more descriptor, it checks now and then. */
-        int64_t next = cases[1].ch ? LEAT_NEVER : leat_after(look);
+        int64_t next = cases[1].ch ? LEAT_NEVER : leat_after(LT_PROCESS_LOOK);
         int got = leat_select_ordered(cases, 2, next < deadline ? next : deadline);
         if (got == 0 || got == -ECANCELED)
             return got == 0 ? -EINTR : got;
@@ -207,7 +205,7 @@ static void terminate(leat_process *process)
     int late = await_end(process, NULL, spared_until);
     while (!late && leat_now() < spared_until && process->has_group &&
            lt_process_has_followers(process))
-        leat_sleep(look);
+        leat_sleep(LT_PROCESS_LOOK);
     leat_kill_all(process, SIGKILL);
     await_end(process, NULL, LEAT_NEVER);
 }
@@ -223,7 +221,7 @@ static void attend(leat_process *process)
     if (why)
         terminate(process);
     while (!take_status(process)) /* a debugger may still have it */
-        leat_sleep(look);
+        leat_sleep(LT_PROCESS_LOOK);
     leat_unshield();
     leat_io_close(process->pidfd);
     raise_ended(process);
@@ -285,7 +283,7 @@ static void disarm(leat_process *process)
     if (lt_shared_timer_stop(&process->killer))
         return;
     while (is_spared(process))
-        usleep((useconds_t)(look / LEAT_US));
+        usleep((useconds_t)(LT_PROCESS_LOOK / LEAT_US));
 }
 
 bool lt_process_finish(leat_process *process)
@@ -293,7 +291,7 @@ bool lt_process_finish(leat_process *process)
     if (process->has_group && is_spared(process) && lt_process_has_followers(process))
         return false;
     while (!take_status(process)) /* a debugger may still have it */
-        usleep((useconds_t)(look / LEAT_US));
+        usleep((useconds_t)(LT_PROCESS_LOOK / LEAT_US));
     disarm(process);
     for (int i = 0; i < 3; i++)
         if (process->kept[i] >= 0)

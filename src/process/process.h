@@ -50,8 +50,6 @@ struct leat_process {
     struct lt_owned owned;
 };
 
-enum { LT_GRACE_S = 5 };
-
 /* Makes a process that has not been started, with one reference. `attendant` may be NULL. NULL when
  * memory has run out. */
 leat_process *lt_process_new(struct lt_thread *attendant);

@@ -13,6 +13,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#define DEFAULT_GRACE (5 * LEAT_S)
+
 /* ---- checks ---- */
 
 /* Checks that at most one option sets each of 0, 1 and 2. */
@@ -144,7 +146,7 @@ static int spawn(struct spawning *spawning, leat_scope *scope, const leat_spawn_
     plan->err_to_out = options->flags & LEAT_ERR_TO_OUT;
     plan->group = process->has_group = !(options->flags & LEAT_NO_GROUP);
     plan->inherit = options->flags & LEAT_INHERIT;
-    process->grace = options->grace ? options->grace : LT_GRACE_S * LEAT_S;
+    process->grace = options->grace ? options->grace : DEFAULT_GRACE;
     plan->files = lt_program_files(plan->argv[0], plan->environment);
     if (!plan->files)
         return -ENOMEM;
