@@ -251,10 +251,10 @@ static int poll_pipes(leat_process *process, unsigned pipes)
 }
 
 /* If the system cannot watch one more descriptor, it checks now and then. */
-static int select_from(leat_process *process, unsigned pipes, int64_t deadline)
+int lt_process_select(leat_process *process, bool ends, unsigned pipes, int64_t deadline)
 {
     for (;;) {
-        leat_case cases[] = { LEAT_RECV(leat_process_ended(process), NULL),
+        leat_case cases[] = { LEAT_RECV(ends ? leat_process_ended(process) : NULL, NULL),
                               LEAT_RECV(channel_of(process, pipes, 0), NULL),
                               LEAT_RECV(channel_of(process, pipes, 1), NULL),
                               LEAT_RECV(channel_of(process, pipes, 2), NULL) };
@@ -279,5 +279,5 @@ int leat_attend(leat_process *process, unsigned pipes, int64_t deadline)
         deadline < 0)
         return -EINVAL;
     return lt_process_is_mine(process) ? lt_process_attend_here(process, pipes, deadline)
-                                       : select_from(process, pipes, deadline);
+                                       : lt_process_select(process, true, pipes, deadline);
 }

@@ -3,12 +3,11 @@
 #include "base/alloc.h"
 #include "process/process.h"
 
-#include <leat/select.h>
 #include <leat/time.h>
 
 #include <string.h>
 
-enum { FIRST_BYTES = 4096, LAST_READS = 32 };
+enum { FIRST_BYTES = 4096, LAST_READS = 32, BOTH = LEAT_PIPE_OUT | LEAT_PIPE_ERR };
 
 struct stream {
     leat_io *io; /* NULL: it has ended, or there is none */
@@ -75,40 +74,20 @@ static int read_stream(struct capture *capture, struct stream *stream, int times
     return n < 0 && n != -EAGAIN && !is_unwatched((int)n) ? (int)n : 0;
 }
 
-enum { OUT, ERR, ENDED, LOOKED };
-
-/* Until the process has ended. */
-static int await_process(struct capture *capture, int64_t until)
+/* Waits for the streams that have not ended; unless the process has `ended`, for its end, too. As
+ * leat_attend. */
+static int await_one(const struct capture *capture, bool ended, int64_t until)
 {
     unsigned pipes = (capture->out.io ? LEAT_PIPE_OUT : 0) | (capture->err.io ? LEAT_PIPE_ERR : 0);
-    int found = leat_attend(capture->process, pipes, until);
-    return found <= 0 ? found ? found : ENDED : found & LEAT_PIPE_OUT ? OUT : ERR;
+    return ended ? lt_process_select(capture->process, false, pipes, until)
+                 : leat_attend(capture->process, pipes, until);
 }
 
-/* False: the system cannot watch the pipe. */
-static bool await_stream(leat_case *one, const struct stream *stream)
+/* Reads up to `times` times from each stream of `pipes`. */
+static int read_streams(struct capture *capture, int pipes, int times)
 {
-    *one = (leat_case)LEAT_RECV(stream->io ? leat_io_readable(stream->io) : NULL, NULL);
-    return one->ch || !stream->io;
-}
-
-/* Afterwards. If the system cannot watch one of the pipes, this lets the caller look now and
- * then. */
-static int await_rest(const struct capture *capture, int64_t until)
-{
-    leat_case cases[2];
-    bool out = await_stream(&cases[OUT], &capture->out),
-         err = await_stream(&cases[ERR], &capture->err);
-    int64_t next = out && err ? LEAT_NEVER : leat_after(LT_PROCESS_LOOK);
-    int found = leat_select(cases, 2, next < until ? next : until);
-    return found == -ETIMEDOUT && next < until ? LOOKED : found;
-}
-
-/* Reads up to `times` times from each stream that `found` names. */
-static int read_streams(struct capture *capture, int found, int times)
-{
-    int error = found != ERR ? read_stream(capture, &capture->out, times) : 0;
-    return error || found == OUT ? error : read_stream(capture, &capture->err, times);
+    int error = pipes & LEAT_PIPE_OUT ? read_stream(capture, &capture->out, times) : 0;
+    return !error && pipes & LEAT_PIPE_ERR ? read_stream(capture, &capture->err, times) : error;
 }
 
 /* Collects until both streams have ended; after the end of the process, for its grace at most, and
@@ -118,20 +97,22 @@ static int collect(struct capture *capture)
     int64_t until = LEAT_NEVER;
     bool ended = false;
     while ((capture->out.io || capture->err.io) && (until == LEAT_NEVER || leat_now() < until)) {
-        int found = ended ? await_rest(capture, until) : await_process(capture, until);
+        int found = await_one(capture, ended, until), times = 1;
         if (found == -ETIMEDOUT)
             continue;
         if (found < 0)
             return found;
-        if (found == ENDED) {
+        if (!found) {
             ended = true;
             until = leat_after(capture->process->grace);
+            found = BOTH;
+            times = LAST_READS;
         }
-        int error = read_streams(capture, found, found == ENDED ? LAST_READS : 1);
+        int error = read_streams(capture, found, times);
         if (error)
             return error;
     }
-    int error = read_streams(capture, ENDED, LAST_READS);
+    int error = read_streams(capture, BOTH, LAST_READS);
     capture->partial |= capture->out.io || capture->err.io;
     return error;
 }

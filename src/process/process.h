@@ -58,6 +58,10 @@ void lt_process_unref(leat_process *process);
 /* The warden's task. */
 int lt_process_attend(void *process);
 
+/* As leat_attend for a party that does not attend to the process. Without `ends` it waits for the
+ * pipes only. */
+int lt_process_select(leat_process *process, bool ends, unsigned pipes, int64_t deadline);
+
 /* Whether another process of its group is left; called while the process has not ended or its
  * status is not taken. Also false without /proc, and true if there is no descriptor to read it. */
 bool lt_process_has_followers(const leat_process *process);
