@@ -27,6 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -103,6 +104,24 @@ static inline void check_is(const char *file, int line, const char *what, long l
 {
     if (expected != actual)
         check_failed(file, line, "%s is %lld, not %lld", what, actual, expected);
+}
+
+/* What this process has used: time in ns, memory in bytes. */
+__attribute__((unused)) static inline int64_t processor_time(void)
+{
+    struct timespec time;
+    CHECK_IS(0, clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time));
+    return time.tv_sec * LEAT_S + time.tv_nsec;
+}
+
+__attribute__((unused)) static inline int64_t resident(void)
+{
+    long long all, pages;
+    FILE *file = fopen("/proc/self/statm", "r");
+    CHECK(file);
+    CHECK_IS(2, fscanf(file, "%lld %lld", &all, &pages));
+    fclose(file);
+    return pages * sysconf(_SC_PAGESIZE);
 }
 
 /* LEAT_SEED from the environment, or a new seed; check_note keeps it for failures. */

@@ -191,13 +191,6 @@ static int goes_on_after_what_has_gone(void *arg)
 }
 ON_WORKERS(goes_on_after_what_has_gone);
 
-static int64_t processor_time(void)
-{
-    struct timespec time;
-    CHECK_IS(0, clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time));
-    return time.tv_sec * LEAT_S + time.tv_nsec;
-}
-
 /* A server begins to wait, and the system can watch no more descriptors. */
 static int rests_while_nothing_can_be_watched(void *arg)
 {

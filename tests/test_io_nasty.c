@@ -364,13 +364,6 @@ static void shares_its_input(void **state)
 
 /* ---- very many ---- */
 
-static int64_t processor_time(void)
-{
-    struct timespec time;
-    CHECK_IS(0, clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time));
-    return time.tv_sec * LEAT_S + time.tv_nsec;
-}
-
 /* As many descriptors as there are parties that read, or as many as the system allows. */
 static unsigned allowed_descriptors(void)
 {

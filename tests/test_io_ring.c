@@ -1,18 +1,16 @@
 /* test_io_ring.c: LEAT_IO=uring: operations that the kernel completes into the caller's memory. */
 #define _GNU_SOURCE
 #include "descriptors.h"
+#include "refuse.h"
 
 #include "base/config.h"
 #include "sched/runtime.h"
 
 #include <leat/watch.h>
 
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <poll.h>
 #include <stddef.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -326,20 +324,6 @@ static int holds_up_no_read(void *arg)
 ON_WORKERS(holds_up_no_read);
 
 /* ---- a system that refuses ---- */
-
-/* From now on the call fails, in all threads. */
-static void refuse(long call, int error)
-{
-    struct sock_filter steps[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)call, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)error),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    struct sock_fprog program = { .len = sizeof steps / sizeof *steps, .filter = steps };
-    CHECK_IS(0, prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
-    CHECK_IS(0, syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program));
-}
 
 static void check_dump(const char *wanted)
 {

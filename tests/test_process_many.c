@@ -79,16 +79,6 @@ ON_WORKERS(many_end_at_once);
 
 /* ---- much output, read slowly ---- */
 
-static int64_t resident(void)
-{
-    long long all, pages;
-    FILE *file = fopen("/proc/self/statm", "r");
-    CHECK(file);
-    CHECK_IS(2, fscanf(file, "%lld %lld", &all, &pages));
-    fclose(file);
-    return pages * sysconf(_SC_PAGESIZE);
-}
-
 static const char line[] = "abcdefg\n";
 
 enum { LINE = sizeof line - 1, BLOCK = 64 * 1024, MORE_MEMORY = 4 << 20 };

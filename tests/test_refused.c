@@ -2,32 +2,14 @@
  * When it also refuses what replaces membarrier, the program ends with one line. */
 #define _GNU_SOURCE
 #include "base/biased.h"
-#include "support.h"
+#include "refuse.h"
 
 #include "base/config.h"
 
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sched.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-/* From now on both system calls fail with EPERM, in all threads. */
-static void refuse(unsigned one, unsigned other)
-{
-    struct sock_filter steps[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, one, 1, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, other, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    struct sock_fprog program = { .len = sizeof steps / sizeof *steps, .filter = steps };
-    CHECK_IS(0, prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
-    CHECK_IS(0, syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program));
-}
 
 /* Runs a test in a separate process, since a filter cannot be removed. Returns its exit status;
  * `said` gets its standard error. */
@@ -153,7 +135,7 @@ static void compute(void)
 
 static void refused_first(void)
 {
-    refuse(SYS_membarrier, SYS_membarrier);
+    refuse(SYS_membarrier, EPERM);
     CHECK_IS(0, leat_start(&(leat_options){ .workers = 2 }));
     CHECK(!there_is_bias());
     for (int i = 0; i < ROUNDS; i++) {
@@ -168,7 +150,7 @@ static void refused_later(void)
     CHECK_IS(0, leat_start(&(leat_options){ .workers = 2 }));
     compute();
     meet();
-    refuse(SYS_membarrier, SYS_membarrier);
+    refuse(SYS_membarrier, EPERM);
     for (int i = 0; i < ROUNDS; i++) {
         compute();
         meet();
@@ -191,7 +173,7 @@ static void taken_back_later(void)
         lt_biased_unlock(&biased);
     }
     CHECK(lt_biased_is_mine(&biased, &me));
-    refuse(SYS_membarrier, SYS_membarrier);
+    refuse(SYS_membarrier, EPERM);
     CHECK_IS(0, sched_getaffinity(0, sizeof before, &before));
     lt_biased_lock(&biased, NULL);
     CHECK(!lt_biased_is_mine(&biased, &me));
@@ -217,7 +199,8 @@ static void all_is_refused(void)
         lt_biased_lock(&biased, &me);
         lt_biased_unlock(&biased);
     }
-    refuse(SYS_membarrier, SYS_sched_setaffinity);
+    refuse(SYS_membarrier, EPERM);
+    refuse(SYS_sched_setaffinity, EPERM);
     lt_biased_lock(&biased, NULL);
 }
 

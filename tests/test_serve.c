@@ -279,14 +279,6 @@ ON_WORKERS(connection_is_kept);
 
 /* ---- without descriptors ---- */
 
-static int64_t processor_time(void)
-{
-    struct rusage usage;
-    CHECK_IS(0, getrusage(RUSAGE_SELF, &usage));
-    return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * LEAT_S +
-           (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * LEAT_US;
-}
-
 /* The part of a processor that this program takes for so long, in thousandths. */
 static int64_t use_of_processor(int64_t ns)
 {

@@ -221,16 +221,6 @@ static int descriptors(void)
     return n;
 }
 
-static int64_t resident(void)
-{
-    long long all, pages;
-    FILE *file = fopen("/proc/self/statm", "r");
-    CHECK(file);
-    CHECK_IS(2, fscanf(file, "%lld %lld", &all, &pages));
-    fclose(file);
-    return pages * sysconf(_SC_PAGESIZE);
-}
-
 static struct rest rest_now(void)
 {
     leat_counts counts;
