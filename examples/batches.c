@@ -39,7 +39,7 @@ static int call(void *arg)
         int y;
         error = leat_batch(caller->batcher, &x, &y);
         if (!error && y != x + 1)
-            error = -1;
+            error = -EIO;
     }
     return error;
 }
@@ -63,7 +63,7 @@ static int print(const leat_batcher_counts *counts, uint64_t wanted)
     }
     printf("%llu items in %llu batches, %.1f each\n", (unsigned long long)items,
            (unsigned long long)batches, (double)items / (double)batches);
-    return items == wanted && batches == counts->batches ? 0 : -1;
+    return items == wanted && batches == counts->batches ? 0 : -EIO;
 }
 
 /* `arg` points to the number of items for each caller. */

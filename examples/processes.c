@@ -1,4 +1,5 @@
-/* Programs: two in a pipeline, and one that is ended after a time. */
+/* processes: programs that are run: one that fails, two in a pipeline, and one that is ended after a
+ * time. */
 #define _GNU_SOURCE
 #include <leat/leat.h>
 

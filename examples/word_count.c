@@ -41,7 +41,7 @@ static int read_file(void *arg, const void *in, void *out)
     if (file)
         fclose(file);
     *(char **)out = text;
-    return text ? 0 : -1;
+    return text ? 0 : -EIO;
 }
 
 /* Splits a text, which belongs to this function, and frees it. */
@@ -73,7 +73,7 @@ static int count_word(void *state, const void *item)
     while (i < counts->n && strcmp(counts->entries[i].word.text, word->text) != 0)
         i++;
     if (i == MOST_WORDS)
-        return -1;
+        return -ENOSPC;
     if (i == counts->n) {
         counts->entries[i].word = *word;
         counts->n++;
