@@ -83,6 +83,15 @@ static const char *without_password(const struct lk_engine *engine, const char *
     return password && *password && strstr(text, password) ? "(a text with the password)" : text;
 }
 
+/* An engine's texts are ASCII: another byte, such as 0x9b, could be a command to a terminal. */
+static const char *cleaned(char *text)
+{
+    for (char *c = text; *c; c++)
+        if (*c < ' ' || *c > '~')
+            *c = ' ';
+    return text;
+}
+
 /* What an engine's error means. */
 static int error_of(struct lk_engine *engine, const char *text)
 {
@@ -161,7 +170,7 @@ int lk_engine_reply(struct lk_engine *engine, redisReply **reply, int64_t deadli
     *reply = got;
     if ((*reply)->type != REDIS_REPLY_ERROR)
         return 0;
-    int error = error_of(engine, (*reply)->str);
+    int error = error_of(engine, cleaned((*reply)->str));
     freeReplyObject(*reply);
     return error;
 }
@@ -334,7 +343,7 @@ static int check_setting(struct lk_engine *engine, const struct setting *setting
         return error;
     bool known = reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
                  reply->element[1]->type == REDIS_REPLY_STRING;
-    const char *value = known ? reply->element[1]->str : "unknown";
+    const char *value = known ? cleaned(reply->element[1]->str) : "unknown";
     if (!known || is_bad(setting, value)) {
         lk_report(engine->link, "the engine at %s has the setting %s %s: %s",
                   engine->link->url.address, setting->name, value, setting->reason);
