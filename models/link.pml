@@ -344,6 +344,7 @@ inline script_look(i)
     :: IS_DEAD(i)
     :: else -> assert(!ended[i]); stalls--
     fi;
+    waiting[owner[i]] = 0; old[owner[i]] = false;
     try_again(i);
     check()
 }

@@ -216,6 +216,15 @@ static inline bool ends_later(const struct run_keys *run, uint64_t a, uint64_t b
     return strcmp(first, second) > 0;
 }
 
+static inline void remove_waiting(struct run_keys *run, const char *far_end)
+{
+    for (size_t i = 0; i < run->waiting_count; i++)
+        if (strcmp(run->waiting[i].far_end, far_end) == 0) {
+            run->waiting[i] = run->waiting[--run->waiting_count];
+            return;
+        }
+}
+
 static inline void look_for_ended(const struct call *call)
 {
     struct run_keys *run = call->run;
@@ -230,18 +239,10 @@ static inline void look_for_ended(const struct call *call)
                 last = i;
         if (last == UINT64_MAX)
             break;
+        remove_waiting(run, run->cells[last].owner);
         try_again(run, last, -EOWNERDEAD, &failed);
     }
     store(call, &failed);
-}
-
-static inline void remove_waiting(struct run_keys *run, const char *far_end)
-{
-    for (size_t i = 0; i < run->waiting_count; i++)
-        if (strcmp(run->waiting[i].far_end, far_end) == 0) {
-            run->waiting[i] = run->waiting[--run->waiting_count];
-            return;
-        }
 }
 
 static inline void set_waiting(const struct call *call, int64_t places)

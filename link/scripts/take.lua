@@ -40,6 +40,7 @@ if look == '1' then
     if #ended > 0 and not engine_is_new() then
         local failed = {}
         for e = #ended, 1, -1 do
+            call('HDEL', waiting, call('HGET', owners, ended[e])) -- it gets no lone item, either
             try_again(ended[e], -130, tonumber(spec[2]), failed) -- EOWNERDEAD
         end
         store(failed)
