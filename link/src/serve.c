@@ -59,19 +59,16 @@ static void take_news(struct lk_far *far, const struct lk_news *news)
         far->deaf = news->error;
         return;
     }
-    if (!news->run[0]) {
-        far->ask_all = far->all = true; /* with the connection, items may be lost */
-        return;
-    }
-    struct lk_run *run = lk_run_find(far, news->run);
-    if (run) {
+    struct lk_run *run = news->run[0] ? lk_run_find(far, news->run) : NULL;
+    if (!run) {
+        far->ask_all = far->all = true; /* a lost connection, or no memory: items may be lost */
+    } else if (news->data) {
         run->over = false;
-        if (news->data) {
-            take_item(far, run, news);
-        } else {
-            run->ready = true;
-            run->woken |= news->is_own;
-        }
+        take_item(far, run, news);
+    } else {
+        run->over = false;
+        run->ready = true;
+        run->woken |= news->is_own;
     }
     free(news->data);
 }
