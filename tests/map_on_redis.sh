@@ -96,9 +96,14 @@ LEAT_LINK_PASSWORD='' LEAT_LINK_USER='' gives 'an empty password' 0 1 --on="$que
 says 'a password for all to see' 2 'use LEAT_LINK_USER and LEAT_LINK_PASSWORD' \
     --on=redis://me:secret@host/q echo ::: 1
 grep -q secret "$out/err" && fail 'the password is shown once more'
-"$leat" worker redis://me:secret@host/q 2>"$out/err" && fail 'a worker with a password'
-grep -q 'LEAT_LINK_PASSWORD' "$out/err" || fail "a worker's password: $(cat "$out/err")"
-grep -q secret "$out/err" && fail 'the password is shown once more by a worker'
+says 'a password in a scheme of capitals' 2 'use LEAT_LINK_USER and LEAT_LINK_PASSWORD' \
+    --on=REDIS://me:secret@host/q echo ::: 1
+grep -q secret "$out/err" && fail 'the password is shown with a scheme of capitals'
+for scheme in redis REDIS; do
+    "$leat" worker $scheme://me:secret@host/q 2>"$out/err" && fail 'a worker with a password'
+    grep -q 'LEAT_LINK_PASSWORD' "$out/err" || fail "a worker's password: $(cat "$out/err")"
+    grep -q secret "$out/err" && fail 'the password is shown once more by a worker'
+done
 
 # addresses
 for bad in redis://h redis://h/ 'redis://h/a b' redis:///q redis:q rediss://h "$queue*0"; do

@@ -16,7 +16,7 @@ _Static_assert(QUEUE_NAME == 124, "a message says it");
 
 bool queue_is_meant(const char *text)
 {
-    return strncmp(text, "redis", 5) == 0 && strchr(text, ':');
+    return strncasecmp(text, "redis", 5) == 0 && strchr(text, ':');
 }
 
 /* Whether the text is a stage's name, by the rules of leat/link.h. */

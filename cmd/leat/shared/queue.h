@@ -27,7 +27,8 @@ struct queue {
     char stage[QUEUE_STAGE]; /* the name of the queue, after "map-" */
 };
 
-/* Whether a text looks like such an address. */
+/* Whether a text looks like such an address; REDIS:// does, too, since a message about it must not
+ * repeat a password. */
 bool queue_is_meant(const char *text);
 
 /* Reads an address. Returns NULL, or what is wrong with it. */
