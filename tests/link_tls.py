@@ -328,9 +328,11 @@ def commands(case):
     """leat map and leat worker."""
     engine = TlsEngine(case.bench)
     environment = os.environ | {"LEAT_LINK_CA": engine.authority.ca}
-    errors = case.bench.file()
-    worker = case.bench.start([LEAT, "worker", engine.tls + "/q", "-j4"], errors,
-                              environment=environment)
+    folder, name = os.path.split(engine.authority.ca)
+    # The file's name is one of the folder where the worker is started, not where it runs jobs.
+    worker = case.bench.start(["sh", "-c", 'cd "$0" && exec "$@"', folder, os.path.abspath(LEAT),
+                               "worker", engine.tls + "/q", "-j4", "--dir=/usr"],
+                              case.bench.file(), environment={"LEAT_LINK_CA": name})
 
     def run(**changes):
         return subprocess.run(

@@ -5,7 +5,6 @@
 #include "worker/queue.h"
 #include "worker/worker.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <leat/runtime.h>
 #include <string.h>
@@ -49,7 +48,6 @@ static const int64_t longest_lease = 24 * 3600 * LEAT_S; /* of libleat-link */
 
 struct wishes {
     struct taker taker;
-    const char *folder;
     bool any, told; /* told: the text that the user asked for has been printed */
 };
 
@@ -73,7 +71,7 @@ static int read_option(struct wishes *w, int option, const char *argument)
     case 'j':
         return usage_number("leat worker", WORKER_TROUBLE, "--jobs", argument, 1, JOBS_MOST,
                             &w->taker.jobs);
-    case OPT_DIR: w->folder = argument; return 0;
+    case OPT_DIR: w->taker.folder = argument; return 0;
     case OPT_GRACE:
         wrong = read_time("--grace", argument, 0, &w->taker.grace);
         w->taker.grace += !w->taker.grace; /* for libleat-link 0 is the default */
@@ -115,11 +113,8 @@ static int read_all(struct wishes *w, int argc, char **argv)
 
 static int start(struct wishes *w)
 {
-    if (w->taker.address) {
-        if (w->folder && chdir(w->folder) != 0)
-            return worker_complain(w->folder, -errno);
+    if (w->taker.address)
         return taker_run(&w->taker);
-    }
     if (isatty(STDIN_FILENO))
         return refuse("without an address, it is started by leat map --on");
     return worker_on_stream();

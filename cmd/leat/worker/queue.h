@@ -17,6 +17,7 @@
 struct taker {
     struct queue queue;
     const char *address; /* as the user gave it */
+    const char *folder;  /* where jobs run; NULL: here */
     unsigned jobs;       /* at a time */
     int64_t grace;       /* for the running jobs when the worker must end */
     int64_t lease;

@@ -73,13 +73,17 @@ static int work(void *arg)
                                &link);
     /* The link has the password, and no job may get it. */
     queue_hide_password();
-    if (!error)
+    /* LEAT_LINK_CA may be a path from where the worker began, so the link opens first. */
+    int status = !error && taker->folder && chdir(taker->folder) != 0
+                     ? worker_complain(taker->folder, -errno)
+                     : 0;
+    if (!error && !status)
         error = serve(taker, link);
     if (scope)
         leat_scope_close(scope);
     if (error)
         fprintf(stderr, "leat worker: %s: %s\n", taker->address, queue_error(&taker->queue, error));
-    return error ? WORKER_TROUBLE : 0;
+    return error ? WORKER_TROUBLE : status;
 }
 
 int taker_run(struct taker *taker)
