@@ -90,6 +90,13 @@ gives '-n' 0 $'x 1 2\nx 3 4\nx 5' -n2 echo x ::: 1 2 3 4 5
 gives '-n, in place' 0 $'1 2 x\n3 x' -n2 echo {} x ::: 1 2 3
 gives '-n, shortened' 0 $'a b' -n2 echo {.} ::: a.c b.c
 gives '-n, by number' 0 $'2 1\n 3' -n2 echo '{2} {1}' ::: 1 2 3
+# An item that is too long ends the run after those before it.
+for n in 3 max; do
+    is "-n $n, then an item that is too long" 'a b' \
+        "$({ printf 'a\nb\n' && head -c 1100000 /dev/zero | tr '\0' x; } |
+            map -n $n -j1 echo 2>"$out/err")"
+    grep -q 'an item is longer than 1 MiB' "$out/err" || fail "-n $n: $(cat "$out/err")"
+done
 gives '-n max' 0 $'1 2 3\n4 5' -n max -j2 echo ::: 1 2 3 4 5
 seq 100000 >many
 map -n max -j2 -u -s 'for i; do echo "$i"; done' <many | sort -n >"$out/got"

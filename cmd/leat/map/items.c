@@ -215,8 +215,9 @@ static size_t arguments_most(void)
     return most < 0 ? 0 : most < ARGUMENTS_MOST ? (size_t)most : ARGUMENTS_MOST;
 }
 
-/* Fills it->held until it has the items of a command, or no more come. */
-static int gather(struct items *it)
+/* Fills it->held until it has the items of a command, or no more come. An error ends the items,
+ * after those before it. */
+static void gather(struct items *it)
 {
     size_t fixed = fixed_size(it->plan), copies = command_copies(it->plan);
     size_t most = it->plan->per_command == SIZE_MAX ? arguments_most() : SIZE_MAX;
@@ -224,14 +225,12 @@ static int gather(struct items *it)
         /* One item is tried, however long the rest of the command is. */
         if (it->held_count > 0 &&
             fixed + copies * (it->held.len + it->held_count * sizeof(char *)) > most)
-            return 0;
+            return;
         int got = take_value(it, &it->held);
-        if (got < 0)
-            return got;
-        it->at_end = got == 0;
+        it->at_end = got < 1;
+        it->error = it->at_end ? got : 0;
         it->held_count += !it->at_end;
     }
-    return 0;
 }
 
 /* The number of items of the next command. With -n max, the last items are spread over the
@@ -247,9 +246,10 @@ static size_t share(const struct items *it)
 static int take_several(struct items *it, struct row **row)
 {
     /* Items that are being spread have been gathered already. */
-    int error = it->at_end ? 0 : gather(it);
-    if (error || it->held_count == 0)
-        return error;
+    if (!it->at_end)
+        gather(it);
+    if (it->held_count == 0)
+        return it->error;
     size_t n = it->spread ? it->spread : share(it), len = 0;
     if (it->at_end && !it->spread)
         it->spread = n;

@@ -16,6 +16,7 @@ struct items {
     off_t start; /* where they begin in a file; -1: not in a file */
     size_t *at;  /* the next combination of the lists */
     bool at_end;
+    int error;        /* with which the items of several a command end, or 0 */
     struct text held; /* values that did not fit into the last row, each followed by a NUL */
     size_t held_count;
     size_t searched;       /* for --pipe: bytes without a line feed at which a block can end */
