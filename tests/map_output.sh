@@ -45,6 +45,7 @@ is 'tag, ended within a line: status' 1 $?
 is 'tag, ended within a line: output' $'a\tabc\nb\tbb\nc\tx' "$(cat got)"
 rm begun
 is 'no line feed added' xx "$(map printf x%.0s ::: a b)"
+gives 'tag of blocks' 0 $'1\ta\n2\tb' -j1 --tag --pipe=1 cat < <(printf 'a\nb\n')
 gives 'tag of columns' 0 $'a,b\ta' -C, --tag echo {1} ::: a,b
 
 # what is run

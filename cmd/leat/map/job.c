@@ -7,10 +7,13 @@ static const int64_t longest_backoff = 60 * LEAT_S;
 
 /* ---- making and freeing ---- */
 
-/* The items with a space between them. */
-static char *make_tag(const struct row *row)
+/* The items with a space between them; of a block, which has none, the number. */
+static char *make_tag(const struct offer *offer)
 {
+    const struct row *row = offer->input.row;
     struct text tag = { 0 };
+    if (offer->input.block)
+        text_number(&tag, offer->number);
     if (row->whole)
         text_str(&tag, row->whole);
     for (size_t i = 0; i < row->count && !row->whole; i++) {
@@ -25,7 +28,7 @@ static char *make_tag(const struct row *row)
 struct job *job_new(struct run *run, const struct offer *offer, unsigned place)
 {
     struct job *job = calloc(1, sizeof *job);
-    char *tag = run->plan->tag ? make_tag(offer->input.row) : NULL;
+    char *tag = run->plan->tag ? make_tag(offer) : NULL;
     if (!job || (run->plan->tag && !tag)) {
         free(job);
         free(tag);
