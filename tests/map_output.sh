@@ -73,14 +73,17 @@ map -j2 --fail-fast -o 'q.{}' -s 'if [ "$1" = bad ]; then while [ ! -e begun ]; 
     2>"$out/err"
 is '-o: ended with the run' '' "$(ls q.* 2>/dev/null)"
 mkfifo device
-says '-o: not a file' 2 'device: --output replaces a file, but no link, device or pipe' \
+says '-o: not a file' 2 'device: --output replaces a file, but no log, link, device or pipe' \
     -o device true ::: a
 [ -p device ] || fail '-o: a FIFO was replaced'
+says '-o: the log' 2 './o.log: --output replaces a file, but no log' --log=o.log -o './o.{}' \
+    echo ::: log
+head -n 1 o.log | grep -q ^Seq || fail '-o: the log was replaced'
 says '-o: no folder' 2 ': No such file' -o 'nosuch/{}' true ::: a b
 mkdir folder
 ln -s nowhere link
 says '-o: a folder' 2 'folder: Is a directory' -o folder true ::: a
-says '-o: a link' 2 'link: --output replaces a file, but no link' -o link true ::: a
+says '-o: a link' 2 'link: --output replaces a file, but no log, link' -o link true ::: a
 [ -L link ] || fail '-o: a link was replaced'
 # A file of an earlier run stays until its job has succeeded.
 echo before >old

@@ -9,14 +9,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int draft_open(struct draft *d, mode_t mask)
+int draft_open(struct draft *d, mode_t mask, int log)
 {
     d->fd = -1;
     d->other = NULL;
-    /* The rename would replace a device or a link. */
-    struct stat about;
+    /* The rename would replace a device, a link or the log. */
+    struct stat about, logged;
     bool replaces = lstat(d->name, &about) == 0;
-    if (replaces && !S_ISREG(about.st_mode))
+    bool is_log = replaces && fstat(log, &logged) == 0 && about.st_ino == logged.st_ino &&
+                  about.st_dev == logged.st_dev;
+    if (is_log || (replaces && !S_ISREG(about.st_mode)))
         return S_ISDIR(about.st_mode) ? -EISDIR : -EEXIST;
     const char *slash = strrchr(d->name, '/');
     int folder = slash ? (int)(slash + 1 - d->name) : 0;

@@ -12,8 +12,9 @@ struct draft {
 };
 
 /* Opens the file under another name, with the rights that `mask` leaves. 0 or a negative errno
- * value. In both cases draft_free must be called. */
-int draft_open(struct draft *d, mode_t mask);
+ * value; -EEXIST: the name is that of the open file `log`, or of no file. In any case draft_free
+ * must be called. */
+int draft_open(struct draft *d, mode_t mask, int log);
 
 /* Gives the file its name if it is good, else removes it. 0 or a negative errno value. */
 int draft_close(struct draft *d, bool good);

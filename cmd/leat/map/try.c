@@ -199,7 +199,7 @@ static int open_draft(struct job *job, struct draft *draft)
     struct patience patience = { 0 };
     int error;
     do
-        error = draft_open(draft, run->mask);
+        error = draft_open(draft, run->mask, run->log.fd);
     while (shortage_is(error) && wait_for_others(job, &patience));
     end_patience(run, &patience);
     return error;
@@ -210,7 +210,7 @@ static void refuse_draft(struct job *job, const struct draft *draft, int error)
     job->exit = (leat_exit){ .code = EXIT_TROUBLE };
     if (end_run(job->run, false, 0, EXIT_TROUBLE))
         streams_say(&job->run->streams, "%s: %s", draft->name ? draft->name : "output",
-                    error == -EEXIST ? "--output replaces a file, but no link, device or pipe"
+                    error == -EEXIST ? "--output replaces a file, but no log, link, device or pipe"
                                      : strerror(-error));
 }
 
