@@ -69,6 +69,9 @@ what='one tree of several'
 check "$what" 1 ../list --strict-tree t/b/c --strict-tree t/a
 said 't/a/more: NOT LISTED
 ' 'WARNING: 1 file is not listed'
+what='overlapping trees'
+check "$what" 1 ../list --strict-tree t/a --strict-tree t --strict-tree other
+said "$extra" 'WARNING: 3 files are not listed'
 what='another tree'
 check "$what" 0 ../list --strict-tree t/b/c
 said ''

@@ -243,7 +243,7 @@ static int walk_trees(struct source *src, struct flow *f, struct named *n)
     struct walk walk;
     int err = 0;
     walk_open(&walk, f, src->descriptors, &o->exclude);
-    walk.named = n;
+    walk.named = walk.looked = n;
     walk.report = true;
     for (int i = 0; i < o->tree_count && !err; i++)
         err = walk_folder(&walk, o->trees[i]);

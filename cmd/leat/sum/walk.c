@@ -76,12 +76,13 @@ static int take_file(struct walk *w, struct dir *dir, const char *name)
         return submit_file(w, dir, name);
     if (named_has(w->named, dir->device, dir->inode, name))
         return 0;
-    if (w->report)
-        return flow_tell(w->flow, dir, name, SLOT_UNLISTED, 0, NULL);
     if (named_has(w->looked, dir->device, dir->inode, name))
         return 0;
     int err = named_add_entry(w->looked, dir->device, dir->inode, name);
-    return err ? err : submit_file(w, dir, name);
+    if (err)
+        return err;
+    return w->report ? flow_tell(w->flow, dir, name, SLOT_UNLISTED, 0, NULL)
+                     : submit_file(w, dir, name);
 }
 
 static bool few_descriptors(const void *arg)

@@ -30,10 +30,10 @@ struct walk {
     size_t held; /* frames from this one on hold their descriptors */
     struct lister lister;
     const struct exclude *exclude; /* leave these out */
-    struct named *named;           /* not NULL: only the files that are not in it */
+    struct named *named;           /* not NULL: only the files that are neither in it, */
+    struct named *looked;          /* nor in this, to which they are added */
+    bool report;                   /* report these as not listed; else digest them */
     struct named *naming;          /* not NULL: all files are added to this */
-    bool report;                   /* report these as not listed; else digest them: */
-    struct named *looked;          /* only those that are not in this, to which they are added */
     unsigned wanted;               /* the set of digests of each file, at first that of all, */
     size_t size;                   /* and the bytes of one if there are several sizes */
 };
