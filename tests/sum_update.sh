@@ -208,7 +208,12 @@ ln -s f/list f/cache .
 "$leat" sum --update=list --cache=cache f >"$out/got" 2>&1
 is 'links to both: status' 0 $?
 same 'links to both' /dev/null "$out/got"
-rm -f f/list f/cache list cache
+mv f/list f/cache ..
+ln -s ../../list ../../cache f
+"$leat" sum -L --update=../list --cache=../cache f >"$out/got" 2>&1
+is 'links to both in the folder: status' 0 $?
+same 'links to both in the folder' /dev/null "$out/got"
+rm -f f/list f/cache list cache ../cache
 
 # A file that differs from its digest in the cache without a trace is damaged: it is never accepted.
 settle() {

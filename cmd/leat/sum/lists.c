@@ -209,11 +209,15 @@ static int take_lists(const struct list *l)
     return err;
 }
 
-/* The path may be that of a link, and the file in a folder that is walked. */
+/* The path may be that of a link, and the file in a folder that is walked. So may a link to it be:
+ * for these, the file itself is named, too, as an entry without a name. */
 static int name_own_file(struct named *n, const char *path)
 {
     const char *open_as = strcmp(path, "-") == 0 ? "/proc/self/fd/0" : path;
+    struct stat about;
     int err = named_add(n, open_as);
+    if (!err && stat(open_as, &about) == 0)
+        err = named_add_entry(n, about.st_dev, about.st_ino, "");
     char *itself = err ? NULL : realpath(open_as, NULL);
     if (itself)
         err = named_add(n, itself);

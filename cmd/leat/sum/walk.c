@@ -67,6 +67,14 @@ static int submit_file(struct walk *w, struct dir *dir, const char *name)
     return flow_submit(w->flow, s);
 }
 
+/* Whether it is a link that is followed, to a list or to the cache. */
+static bool leads_to_own_file(const struct walk *w, const struct dir *dir, const char *name)
+{
+    struct stat about;
+    return w->flow->follow && fstatat(dir->fd, name, &about, 0) == 0 &&
+           named_has(w->named, about.st_dev, about.st_ino, "");
+}
+
 static int take_file(struct walk *w, struct dir *dir, const char *name)
 {
     int named = w->naming ? named_add_entry(w->naming, dir->device, dir->inode, name) : 0;
@@ -74,7 +82,7 @@ static int take_file(struct walk *w, struct dir *dir, const char *name)
         return named;
     if (!w->named)
         return submit_file(w, dir, name);
-    if (named_has(w->named, dir->device, dir->inode, name))
+    if (named_has(w->named, dir->device, dir->inode, name) || leads_to_own_file(w, dir, name))
         return 0;
     if (named_has(w->looked, dir->device, dir->inode, name))
         return 0;
