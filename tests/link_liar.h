@@ -65,7 +65,8 @@ static inline bool greeted(struct liar_line *line, const redisReply *request)
     else if (asks(request, "INFO"))
         say_bulk(line, "redis_version:7.0.1", 19);
     else if (asks(request, "CONFIG"))
-        say(line, "*2\r\n$4\r\nname\r\n$3\r\nyes\r\n");
+        say(line, "*2\r\n$4\r\nname\r\n%s\r\n",
+            strstr(request->element[2]->str, "policy") ? "$10\r\nnoeviction" : "$3\r\nyes");
     else if (asks(request, "SCRIPT"))
         say(line, "$40\r\n%040d\r\n", line->scripts++);
     else

@@ -7,7 +7,7 @@
 #include "src/keys.h"
 
 static leat_link some_link = {
-    .prefix = (char *)(uintptr_t) "p:", .lease = LEAT_S, .away = LEAT_MS
+    .prefix = "p:", .lease = LEAT_S, .away = LEAT_MS
 };
 
 static int remote(void *arg)

@@ -273,12 +273,12 @@ static void test_keys(void **state)
 {
     (void)state;
     struct lk_keys keys;
-    leat_link link = { .prefix = (char *)(uintptr_t) "p:" };
+    leat_link link = { .prefix = "p:" };
     CHECK_IS(0, lk_keys_make(&keys, &link, "s", "r"));
     CHECK(same(keys.channel, "p:{s}") && same(keys.runs, "p:{s}:runs"));
     CHECK(same(keys.results, "p:{s}:r:results") && same(keys.run, "r"));
-    CHECK_IS(0, strncmp(keys.words, "$11\r\np:{s}:r:run\r\n$13\r\np:{s}:r:items\r\n", 38));
-    CHECK_IS(0, memcmp(keys.words + keys.size - 17, "$10\r\np:{s}:runs\r\n", 17));
+    CHECK_IS(0, strncmp(keys.words.bytes.data, "$11\r\np:{s}:r:run\r\n$13\r\np:{s}:r:items\r\n", 38));
+    CHECK_IS(0, memcmp(keys.words.bytes.data + keys.words.bytes.size - 17, "$10\r\np:{s}:runs\r\n", 17));
     lk_keys_free(&keys);
 }
 
@@ -451,7 +451,7 @@ static int no_listener(void *arg)
 static void test_refused(void **state)
 {
     (void)state;
-    leat_link link = { .prefix = (char *)(uintptr_t) "p:", .lease = LEAT_S, .away = LEAT_MS };
+    leat_link link = { .prefix = "p:", .lease = LEAT_S, .away = LEAT_MS };
     CHECK_IS(0, lk_url_parse(&link.url, "redis+unix:/nowhere/at/all"));
     const leat_options options = { .workers = 2 };
     CHECK_IS(0, leat_main_with(refused_links, NULL, &options));

@@ -377,8 +377,7 @@ static void listen_to_messages(struct pair *pair)
 static void both_do_the_same(void **state)
 {
     static struct pair pair;
-    char prefix[] = "t:";
-    const leat_link link = { .prefix = prefix };
+    const leat_link link = { .prefix = "t:" };
     (void)state;
     pair.chance = seed_of_test();
     pair.redis = engine_ask(&engine);
@@ -414,8 +413,8 @@ static void large_items_stay(void **state)
 {
     enum { ITEMS = 32, SIZE = 1 << 20 };
     static struct pair pair;
-    char prefix[] = "t:", *item = calloc(1, SIZE);
-    const leat_link link = { .prefix = prefix };
+    char *item = calloc(1, SIZE);
+    const leat_link link = { .prefix = "t:" };
     (void)state;
     CHECK(item);
     pair.redis = engine_ask(&engine);

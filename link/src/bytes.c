@@ -11,7 +11,7 @@ int leat_bytes_add(leat_bytes *bytes, const void *data, size_t n)
     if (n > bytes->most - bytes->size)
         return -EMSGSIZE;
     if (n > bytes->room - bytes->size) {
-        size_t room = bytes->size + n < 64 ? 64 : bytes->room ? 2 * bytes->room : bytes->size + n;
+        size_t room = bytes->room ? 2 * bytes->room : 64;
         if (room < bytes->size + n)
             room = bytes->size + n;
         char *more = realloc(bytes->data, room);

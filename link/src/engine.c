@@ -139,11 +139,6 @@ static int read_more(struct lk_engine *engine, int64_t deadline)
     return redisReaderFeed(engine->reader, engine->bytes, (size_t)n) == REDIS_OK ? 0 : -ENOMEM;
 }
 
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 int lk_engine_reply(struct lk_engine *engine, redisReply **reply, int64_t deadline)
 {
     void *got = NULL;
@@ -162,8 +157,9 @@ int lk_engine_reply(struct lk_engine *engine, redisReply **reply, int64_t deadli
         int error = read_more(engine, deadline);
         if (error)
             return error;
-        if (engine->greeted)
-            deadline = later(deadline, leat_after(engine->link->lease));
+        int64_t more = engine->greeted ? leat_after(engine->link->lease) : deadline;
+        if (more > deadline)
+            deadline = more;
     }
     engine->reply_size = engine->received;
     engine->received = engine->parts = 0;
@@ -221,7 +217,7 @@ void lk_engine_call(struct lk_engine *engine, enum lk_script script, const struc
     lk_request_word(&engine->request, "EVALSHA", 7);
     lk_request_word(&engine->request, engine->sha[script], 40);
     lk_request_word(&engine->request, "9", 1);
-    lk_request_raw(&engine->request, keys->words, keys->size);
+    lk_request_raw(&engine->request, keys->words.bytes.data, keys->words.bytes.size);
 }
 
 /* ---- connecting ---- */
@@ -306,26 +302,17 @@ static int check_version(struct lk_engine *engine, int64_t deadline)
     return -ENOTSUP;
 }
 
-/* A setting, and why a bad value is refused. The value is bad if it is `bad`; if it is not what
- * follows a "!"; or if it begins with what precedes a "*". */
+/* A setting, the value that it must have or must not have, and why. */
 static const struct setting {
-    const char *name, *bad, *reason;
+    const char *name, *value;
+    bool must;
+    const char *reason;
 } settings[] = {
-    { "appendonly", "!yes", "a restart would lose everything" },
-    { "appendfsync", "no", "a loss of power would lose what was answered" },
-    { "maxmemory-policy", "allkeys*", "it would remove items when its memory is full" },
-    { "maxmemory-policy", "volatile*", "it would remove results when its memory is full" },
+    { "appendonly", "yes", true, "a restart would lose everything" },
+    { "appendfsync", "no", false, "a loss of power would lose what was answered" },
+    { "maxmemory-policy", "noeviction", true,
+      "it would remove items or results when its memory is full" },
 };
-
-static bool is_bad(const struct setting *setting, const char *value)
-{
-    size_t n = strlen(setting->bad);
-    if (setting->bad[0] == '!')
-        return strcmp(value, setting->bad + 1) != 0;
-    if (setting->bad[n - 1] == '*')
-        return strncmp(value, setting->bad, n - 1) == 0;
-    return strcmp(value, setting->bad) == 0;
-}
 
 static int check_setting(struct lk_engine *engine, const struct setting *setting, int64_t deadline)
 {
@@ -344,7 +331,7 @@ static int check_setting(struct lk_engine *engine, const struct setting *setting
     bool known = reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
                  reply->element[1]->type == REDIS_REPLY_STRING;
     const char *value = known ? cleaned(reply->element[1]->str) : "unknown";
-    if (!known || is_bad(setting, value)) {
+    if (!known || setting->must != (strcmp(value, setting->value) == 0)) {
         lk_report(engine->link, "the engine at %s has the setting %s %s: %s",
                   engine->link->url.address, setting->name, value, setting->reason);
         error = -ENOTSUP;
@@ -452,11 +439,6 @@ static int pause_for(int64_t pause, leat_chan *stop)
     return error == -EPIPE ? -ESHUTDOWN : error == -ETIMEDOUT ? 0 : error;
 }
 
-static int64_t shorter(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 static void report_away(const struct lk_engine *engine, int error)
 {
     lk_report(engine->link, "the engine at %s is away: %s", engine->link->url.address,
@@ -484,9 +466,9 @@ int lk_engine_return(struct lk_engine *engine, leat_chan *stop)
         }
         if (error) {
             int64_t pause = engine->pause;
-            engine->pause = shorter(2 * pause, LONGEST_PAUSE);
+            engine->pause = lk_earlier(2 * pause, LONGEST_PAUSE);
             if (link->away != LEAT_NEVER)
-                pause = shorter(pause, link->away - away);
+                pause = lk_earlier(pause, link->away - away);
             int stopped = pause_for(pause, stop);
             if (stopped)
                 return stopped;

@@ -212,8 +212,7 @@ static int lose(struct lk_run *run, const redisReply *reply)
 
 static bool is_index(const redisReply *reply)
 {
-    return reply->type == REDIS_REPLY_STRING && reply->len > 0 && reply->len <= LK_INDEX &&
-           strspn(reply->str, "0123456789") == reply->len;
+    return reply->type == REDIS_REPLY_STRING && lk_is_number(reply->str, LK_INDEX);
 }
 
 /* index, tries, bytes */

@@ -70,6 +70,7 @@ struct lk_far {
     leat_link *link;
     leat_serve_stage_spec spec;
     char id[LK_FAR_ID + 1]; /* see common.lua */
+    struct lk_keys keys;    /* of no run: for the names that belong to the stage */
     leat_scope *around, *crowd;
     leat_chan *stop, *never, *bell, *ended;
     leat_chan *over;            /* closes when the loop needs the engine no more */

@@ -1,9 +1,7 @@
-#define _GNU_SOURCE
 #include "keys.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 bool lk_is_name(const char *text)
@@ -14,32 +12,28 @@ bool lk_is_name(const char *text)
     return n > 0 && n <= LK_NAME && text[n] == '\0';
 }
 
+bool lk_is_number(const char *text, size_t most)
+{
+    size_t n = strspn(text, "0123456789");
+    return n > 0 && n <= most && text[n] == '\0';
+}
+
 int lk_keys_make(struct lk_keys *keys, const leat_link *link, const char *stage, const char *run)
 {
     static const char *const names[] = { "run",    "items", "queue",   "leases",
                                          "owners", "tries", "results", "waiting" };
-    struct lk_request words = { 0 };
-    int made = 0;
+    char key[LK_KEY];
     *keys = (struct lk_keys){ 0 };
     snprintf(keys->run, sizeof keys->run, "%s", run);
-    made |= asprintf(&keys->channel, "%s{%s}", link->prefix, stage) < 0;
-    made |= !made && asprintf(&keys->runs, "%s:runs", keys->channel) < 0;
-    for (size_t i = 0; !made && i < sizeof names / sizeof *names; i++) {
-        char *key;
-        made |= asprintf(&key, "%s:%s:%s", keys->channel, run, names[i]) < 0;
-        if (made)
-            break;
-        lk_request_text(&words, key);
-        if (strcmp(names[i], "results") == 0)
-            keys->results = key;
-        else
-            free(key);
+    snprintf(keys->channel, sizeof keys->channel, "%s{%s}", link->prefix, stage);
+    snprintf(keys->runs, sizeof keys->runs, "%s:runs", keys->channel);
+    snprintf(keys->results, sizeof keys->results, "%s:%s:results", keys->channel, keys->run);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(key, sizeof key, "%s:%s:%s", keys->channel, keys->run, names[i]);
+        lk_request_text(&keys->words, key);
     }
-    if (!made)
-        lk_request_text(&words, keys->runs);
-    keys->words = words.bytes.data;
-    keys->size = words.bytes.size;
-    if (!made && !words.failed)
+    lk_request_text(&keys->words, keys->runs);
+    if (!keys->words.failed)
         return 0;
     lk_keys_free(keys);
     return -ENOMEM;
@@ -47,9 +41,5 @@ int lk_keys_make(struct lk_keys *keys, const leat_link *link, const char *stage,
 
 void lk_keys_free(struct lk_keys *keys)
 {
-    free(keys->words);
-    free(keys->channel);
-    free(keys->runs);
-    free(keys->results);
-    *keys = (struct lk_keys){ 0 };
+    lk_request_free(&keys->words);
 }

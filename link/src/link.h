@@ -10,13 +10,15 @@
 enum {
     LK_MOST = 1000,          /* items in one call of a script: Lua unpacks 8,000 values at most */
     LK_MOST_BYTES = 1 << 20, /* from here on, a request or reply takes no more items */
-    LK_MAX_BYTES = 1 << 20
+    LK_MAX_BYTES = 1 << 20,  /* of an item or a result, if the user does not say */
+    LK_BYTES_MOST = 64 << 20,
+    LK_PREFIX = 64 /* bytes of a link's prefix at most */
 };
 
 struct leat_link {
     struct lk_url url;
     struct ssl_ctx_st *tls; /* NULL: without TLS */
-    char *prefix;
+    char prefix[LK_PREFIX + 1];
     int64_t lease, away;
     int trust;
     leat_link_tell_fn *tell;
@@ -34,3 +36,8 @@ int lk_own(leat_scope *scope, void *pointer, leat_drop_fn *drop);
 /* Locks. In the seeded world all parties share a thread, and the holder of the lock may be
  * interrupted: then the others yield and try again. */
 void lk_lock(pthread_mutex_t *lock);
+
+static inline int64_t lk_earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "far.h"
 
 #include <errno.h>
@@ -8,18 +7,10 @@
 
 static int subscribe(struct lk_far *far)
 {
-    struct lk_keys keys;
-    int error = lk_keys_make(&keys, far->link, far->spec.stage, "-");
-    if (error)
-        return error;
-    char *own;
-    error = asprintf(&own, "%s:%s", keys.channel, far->id) < 0 ? -ENOMEM : 0;
-    if (!error) {
-        lk_request_texts(&far->listener.request, "SUBSCRIBE", keys.channel, own, NULL);
-        free(own);
-    }
-    lk_keys_free(&keys);
-    return error ? error : lk_engine_send(&far->listener);
+    char own[LK_CHANNEL + 1 + LK_FAR_ID];
+    snprintf(own, sizeof own, "%s:%s", far->keys.channel, far->id);
+    lk_request_texts(&far->listener.request, "SUBSCRIBE", far->keys.channel, own, NULL);
+    return lk_engine_send(&far->listener);
 }
 
 static bool is(const redisReply *reply, const char *text)
@@ -48,11 +39,6 @@ static bool read_word(const char **at, const char *end, char *to, size_t room)
     return true;
 }
 
-static bool is_number(const char *text)
-{
-    return *text && strspn(text, "0123456789") == strlen(text);
-}
-
 /* "run", or "run number index bytes". 1: there is news; 0: none; or an error. */
 static int read_message(const redisReply *text, struct lk_news *news)
 {
@@ -63,8 +49,8 @@ static int read_message(const redisReply *text, struct lk_news *news)
     if (at == end)
         return 1;
     if (!read_word(&at, end, number, sizeof number) ||
-        !read_word(&at, end, news->index, sizeof news->index) || !is_number(number) ||
-        !is_number(news->index))
+        !read_word(&at, end, news->index, sizeof news->index) ||
+        !lk_is_number(number, sizeof number) || !lk_is_number(news->index, LK_INDEX))
         return -EPROTO;
     news->number = (unsigned)strtoul(number, NULL, 10);
     news->size = (size_t)(end - at);

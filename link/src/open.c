@@ -5,6 +5,7 @@
 #include <leat/leat.h>
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,15 +13,12 @@
 #define SHORTEST_LEASE (100 * LEAT_MS)
 #define LONGEST_LEASE (24 * 3600 * LEAT_S)
 
-enum { PREFIX_MOST = 64 };
-
 /* ---- opening ---- */
 
 static void free_link(leat_link *link)
 {
     lk_tls_free(link->tls);
     lk_url_free(&link->url);
-    free(link->prefix);
     free(link);
 }
 
@@ -65,7 +63,7 @@ static int check(const char *url, const leat_link_spec *spec, leat_link **link)
         return -EINVAL;
     if (spec->lease && (spec->lease < SHORTEST_LEASE || spec->lease > LONGEST_LEASE))
         return -EINVAL;
-    if (spec->prefix && (strlen(spec->prefix) > PREFIX_MOST || strpbrk(spec->prefix, "{}")))
+    if (spec->prefix && (strlen(spec->prefix) > LK_PREFIX || strpbrk(spec->prefix, "{}")))
         return -EINVAL;
     return !spec->cert == !spec->key ? 0 : -EINVAL;
 }
@@ -89,13 +87,11 @@ static int make(leat_link *link, const char *url, const leat_link_spec *spec)
                          .trust = spec->trust,
                          .tell = spec->tell,
                          .arg = spec->arg };
+    snprintf(link->prefix, sizeof link->prefix, "%s", spec->prefix ? spec->prefix : "leat:");
     int error = lk_url_parse(&link->url, url);
     if (!error && link->url.tls)
         error = make_tls(link, spec);
-    if (error)
-        return error;
-    link->prefix = strdup(spec->prefix ? spec->prefix : "leat:");
-    return link->prefix ? find_password(link, spec) : -ENOMEM;
+    return error ? error : find_password(link, spec);
 }
 
 /* A port with TLS often gives no answer to a request without TLS, and the other way round. */

@@ -291,13 +291,6 @@ static int publish_all(struct publisher *p)
     }
 }
 
-static void report_why(const struct publisher *p, int error)
-{
-    if (error == -ESTALE)
-        lk_report(p->engine->link, "the run %s was opened again elsewhere, or removed",
-                  p->remote->keys.run);
-}
-
 int lk_publish(void *arg)
 {
     struct lk_remote *remote = arg;
@@ -316,8 +309,8 @@ int lk_publish(void *arg)
         lk_engine_is_there(p.engine);
     error = error ? error : publish_all(&p);
     lk_engine_leave(p.engine);
-    if (error == -ESHUTDOWN)
-        return 0;
-    report_why(&p, error);
-    return error;
+    if (error == -ESTALE)
+        lk_report(p.engine->link, "the run %s was opened again elsewhere, or removed",
+                  remote->keys.run);
+    return error == -ESHUTDOWN ? 0 : error;
 }

@@ -47,7 +47,7 @@ static int check(const leat_scope *scope, const leat_chan *in, const leat_remote
         return -EINVAL;
     if ((unsigned)spec->failing > LEAT_FAIL_TELLS || (unsigned)spec->ending > LEAT_ENDS_OPEN)
         return -EINVAL;
-    return spec->max_bytes > LK_MAX_BYTES * (size_t)64 ? -EINVAL : 0;
+    return spec->max_bytes > LK_BYTES_MOST ? -EINVAL : 0;
 }
 
 static void fill_in(leat_remote_spec *spec)

@@ -60,13 +60,8 @@ void lk_runs_free(struct lk_far *far)
 int lk_runs_ask(struct lk_far *far)
 {
     redisReply *reply;
-    struct lk_keys keys;
-    int error = lk_keys_make(&keys, far->link, far->spec.stage, "-");
-    if (error)
-        return error;
-    lk_request_texts(&far->engine.request, "SMEMBERS", keys.runs, NULL);
-    lk_keys_free(&keys);
-    error = lk_engine_ask(&far->engine, &reply, leat_after(far->link->lease));
+    lk_request_texts(&far->engine.request, "SMEMBERS", far->keys.runs, NULL);
+    int error = lk_engine_ask(&far->engine, &reply, leat_after(far->link->lease));
     if (error)
         return error;
     for (size_t i = 0; reply->type == REDIS_REPLY_ARRAY && i < reply->elements; i++) {

@@ -112,11 +112,6 @@ static void lose_all(struct lk_far *far)
             lk_item_lose(item);
 }
 
-static int64_t earlier(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Waits until something is due. */
 static void wait(struct lk_far *far)
 {
@@ -124,9 +119,9 @@ static void wait(struct lk_far *far)
     struct lk_news news;
     int64_t until = far->stopping ? far->stop_at : LEAT_NEVER;
     if (far->running || far->stopping)
-        until = earlier(until, far->renew_at);
+        until = lk_earlier(until, far->renew_at);
     if (far->free && !far->stopping)
-        until = earlier(until, far->look_at);
+        until = lk_earlier(until, far->look_at);
     leat_case cases[] = { LEAT_RECV(far->stopping ? NULL : far->stop, NULL),
                           LEAT_RECV(far->ended, &item), LEAT_RECV(far->bell, &news) };
     int i = leat_select_ordered(cases, 3, until);
@@ -282,6 +277,10 @@ static int make_id(char id[LK_FAR_ID + 1])
 /* With `around` open. */
 static int prepare(struct lk_far *far)
 {
+    int error = make_id(far->id);
+    error = error ? error : lk_keys_make(&far->keys, far->link, far->spec.stage, "-");
+    if (error)
+        return error;
     far->stop = leat_chan_make(far->around, 0, 0);
     far->never = leat_chan_make(far->around, 0, 0);
     far->over = leat_chan_make(far->around, 0, 0);
@@ -294,17 +293,7 @@ static int prepare(struct lk_far *far)
     leat_shield();
     far->crowd = leat_scope_open(LEAT_NEVER);
     leat_unshield();
-    return far->crowd ? make_id(far->id) : -ENOMEM;
-}
-
-static int serve_prepared(struct lk_far *far)
-{
-    far->watch = (leat_op)LEAT_OP(far->around, 0);
-    leat_recv_then(&far->watch, far->never, NULL, watched);
-    int error = serve(far);
-    leat_scope_close(far->crowd);
-    leat_close(far->never);
-    return error;
+    return far->crowd ? 0 : -ENOMEM;
 }
 
 static int check(const leat_link *link, const leat_serve_stage_spec *spec)
@@ -315,7 +304,7 @@ static int check(const leat_link *link, const leat_serve_stage_spec *spec)
         return -EINVAL;
     if (spec->stack_size && (spec->stack_size < STACK_LEAST || spec->stack_size > STACK_MOST))
         return -EINVAL;
-    return spec->max_bytes > LK_MAX_BYTES * (size_t)64 ? -EINVAL : 0;
+    return spec->max_bytes > LK_BYTES_MOST ? -EINVAL : 0;
 }
 
 static int serve_around(struct lk_far *far)
@@ -324,10 +313,13 @@ static int serve_around(struct lk_far *far)
     if (!far->around) /* in a block or callback it is not memory that is missing */
         return leat_sleep(1) == -EDEADLK ? -EDEADLK : -ENOMEM;
     int error = prepare(far);
-    if (!error)
-        error = serve_prepared(far);
-    else if (far->crowd)
+    if (!error) {
+        far->watch = (leat_op)LEAT_OP(far->around, 0);
+        leat_recv_then(&far->watch, far->never, NULL, watched);
+        error = serve(far);
         leat_scope_close(far->crowd);
+        leat_close(far->never);
+    }
     int why = leat_scope_close(far->around);
     return error ? error : why;
 }
@@ -350,6 +342,7 @@ int leat_serve_stage(leat_link *link, const leat_serve_stage_spec *spec)
     lk_engine_init(&far->listener, link);
     error = serve_around(far);
     lk_runs_free(far);
+    lk_keys_free(&far->keys);
     free(far->steps);
     lk_engine_free(&far->engine);
     lk_engine_free(&far->listener);

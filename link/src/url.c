@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "url.h"
 
+#include "keys.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,16 +47,11 @@ static int decode(char **to, const char *from, size_t n)
     return 0;
 }
 
-static bool is_number(const char *text)
-{
-    return *text && strlen(text) <= 5 && text[strspn(text, "0123456789")] == '\0';
-}
-
 static int take_database(struct lk_url *to, const char *text)
 {
     if (!*text)
         return 0;
-    if (!is_number(text))
+    if (!lk_is_number(text, 5))
         return -EINVAL;
     to->database = strdup(text);
     return to->database ? 0 : -ENOMEM;
