@@ -1,5 +1,7 @@
 #include "link/frame.h"
 
+#include "shared/program.h"
+
 #include <string.h>
 
 void frame_add(struct text *to, uint64_t number, size_t size)
@@ -82,4 +84,11 @@ bool frame_strings_are(const struct text *strings, uint64_t count)
     for (size_t i = 0; i < strings->len; i++)
         found += !strings->bytes[i];
     return strings->len && !strings->bytes[strings->len - 1] && found == count;
+}
+
+bool frame_start(struct frame *f, const struct text *strings, size_t *count, bool *has_input)
+{
+    *count = frame_number(f, 4);
+    *has_input = frame_number(f, 1) == 1;
+    return !f->broken && *count > PROGRAM_VARIABLES && frame_strings_are(strings, *count);
 }

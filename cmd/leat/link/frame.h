@@ -93,3 +93,6 @@ const char *frame_string(struct frame *f);
 
 /* Whether there are exactly `count` strings, each followed by a NUL. */
 bool frame_strings_are(const struct text *strings, uint64_t count);
+
+/* Reads START. False: these are not the strings of a job. */
+bool frame_start(struct frame *f, const struct text *strings, size_t *count, bool *has_input);

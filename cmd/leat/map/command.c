@@ -230,7 +230,7 @@ size_t command_fill(const struct plan *p, const struct row *row, struct which wh
     size_t n = 0;
     if (p->script) {
         text_add(to, shell, sizeof shell);
-        text_add(to, p->command[0], strlen(p->command[0]) + 1);
+        text_word(to, p->command[0]);
         text_add(to, shell, sizeof "sh");
         n = 4;
     }
@@ -240,7 +240,7 @@ size_t command_fill(const struct plan *p, const struct row *row, struct which wh
         return n;
     if (p->script && row->whole && row->count) { /* columns */
         for (size_t i = 0; i < row->count; i++)
-            text_add(to, row->values[i], strlen(row->values[i]) + 1);
+            text_word(to, row->values[i]);
         return n + row->count;
     }
     add_item(to, row, WHOLE, '\0');

@@ -42,14 +42,17 @@ static int start_ssh(struct host *host, leat_scope *scope)
     return error;
 }
 
+void host_add_hello(struct text *to, const struct plan *plan)
+{
+    text_word(to, leat_version());
+    frame_add(to, (uint64_t)plan->grace, 8);
+    text_word(to, plan->folder ? plan->folder : "");
+}
+
 static void say_hello(struct host *host)
 {
-    const struct plan *plan = host->run->plan;
-    const char *folder = plan->folder ? plan->folder : "";
     struct text body = { 0 };
-    text_add(&body, leat_version(), strlen(leat_version()) + 1);
-    frame_add(&body, (uint64_t)plan->grace, 8);
-    text_add(&body, folder, strlen(folder) + 1);
+    host_add_hello(&body, host->run->plan);
     link_send(&host->link, FRAME_HELLO, 0, body.bytes, body.len);
     text_free(&body);
 }

@@ -105,6 +105,9 @@ void host_lose_jobs(struct host *host);
  * -EPROTO here and below: it has been reported. */
 int host_connect(struct host *host, leat_scope *scope);
 
+/* Adds the body of the map's HELLO. */
+void host_add_hello(struct text *to, const struct plan *plan);
+
 /* Waits for the worker's hello. */
 int host_hear_hello(struct host *host, unsigned *cores);
 

@@ -36,11 +36,6 @@ static struct row *make_row(const struct text *values, size_t count, bool whole)
     return row;
 }
 
-static void add_value(struct text *to, const char *value)
-{
-    text_add(to, value, strlen(value) + 1);
-}
-
 /* ---- single values ---- */
 
 static const char too_long[] = "an item is longer than 1 MiB";
@@ -81,7 +76,7 @@ static int take_value(struct items *it, struct text *to)
     if (it->plan->list_count) {
         if (it->at[0] == it->plan->lists[0].count)
             return 0;
-        add_value(to, it->plan->lists[0].at[it->at[0]++]);
+        text_word(to, it->plan->lists[0].at[it->at[0]++]);
         return 1;
     }
     int got = take_line(it, !it->plan->null, to);
@@ -186,7 +181,7 @@ static int take_combination(struct items *it, struct row **row)
     if (it->at_end)
         return 0;
     for (size_t i = 0; i < p->list_count; i++)
-        add_value(&values, p->lists[i].at[it->at[i]]);
+        text_word(&values, p->lists[i].at[it->at[i]]);
     *row = make_row(&values, p->list_count, false);
     text_free(&values);
     size_t i = p->list_count;

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "map/log.h"
 
+#include "shared/write.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -134,19 +136,6 @@ static int read_old(struct log *l, const struct plan *p, off_t size)
     if (!wrong && end < size && ftruncate(l->fd, end) < 0)
         wrong = refuse(p->log, strerror(errno));
     return wrong;
-}
-
-/* A short write has no reason: writing the rest tells it. */
-static int write_all(int fd, const char *text, size_t len)
-{
-    while (len > 0) {
-        ssize_t wrote = write(fd, text, len);
-        if (wrote <= 0)
-            return wrote ? -errno : -ENOSPC;
-        text += wrote;
-        len -= (size_t)wrote;
-    }
-    return 0;
 }
 
 int log_open(struct log *l, const struct plan *p)

@@ -82,13 +82,9 @@ static void drop_answer(void *item)
 int queue_pack(struct remote *remote, const struct job *job, const struct text *strings,
                size_t count)
 {
-    const struct plan *plan = job->run->plan;
-    const char *folder = plan->folder ? plan->folder : "";
     struct text *to = &remote->parcel, body = { 0 };
     int64_t look_again, due = job_due(job, &look_again);
-    text_add(&body, leat_version(), strlen(leat_version()) + 1);
-    frame_add(&body, (uint64_t)plan->grace, 8);
-    text_add(&body, folder, strlen(folder) + 1);
+    host_add_hello(&body, job->run->plan);
     frame_put(to, FRAME_HELLO, 0, body.bytes, body.len);
     frame_put_all(to, FRAME_ARGUMENTS, 0, strings->bytes, strings->len);
     text_clear(&body);

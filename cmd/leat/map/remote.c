@@ -1,6 +1,7 @@
 /* remote.c: a try of a job on another machine, or through a queue. */
 #include "map/host.h"
 #include "shared/program.h"
+#include "shared/write.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -79,20 +80,6 @@ void remote_signal(struct remote *remote, int signal, bool ends)
 }
 
 /* ---- from the machine ---- */
-
-static int write_all(int fd, const char *bytes, size_t n)
-{
-    while (n > 0) {
-        ssize_t wrote = write(fd, bytes, n);
-        if (wrote < 0 && errno != EINTR)
-            return -errno;
-        if (wrote > 0) {
-            bytes += wrote;
-            n -= (size_t)wrote;
-        }
-    }
-    return 0;
-}
 
 static void write_file(struct session *s, const char *bytes, size_t n)
 {

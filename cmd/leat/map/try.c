@@ -12,9 +12,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- a program's variables ---- */
-
-/* Strings that identify the job, each followed by a NUL. */
 void job_variables(const struct job *job, struct text *to)
 {
     static const char *const names[PROGRAM_VARIABLES] = { "LEAT_SEQ=", "LEAT_SLOT=", "LEAT_TRY=" };
@@ -24,16 +21,6 @@ void job_variables(const struct job *job, struct text *to)
         text_number(to, values[i]);
         text_char(to, '\0');
     }
-}
-
-/* The environment with these variables, or NULL. */
-static const char **environment(const struct text *variables)
-{
-    const char **own =
-        variables->broken ? NULL : program_strings(variables->bytes, PROGRAM_VARIABLES);
-    const char **all = own ? program_environment(own, PROGRAM_VARIABLES) : NULL;
-    free(own);
-    return all;
 }
 
 /* ---- shortages of the system ---- */
@@ -83,7 +70,7 @@ static int start(struct job *job, leat_scope *scope, const char **argv, int out,
     struct run *run = job->run;
     struct text variables = { 0 };
     job_variables(job, &variables);
-    const char **all = environment(&variables);
+    const char **all = variables.broken ? NULL : program_environment(variables.bytes);
     leat_spawn_options options = {
         .environment = all,
         .folder = run->plan->folder,

@@ -16,29 +16,27 @@ const char **program_strings(const char *strings, size_t count)
     return at;
 }
 
-static bool is_among(const char *const *variables, size_t count, const char *variable)
+/* Whether one of the PROGRAM_VARIABLES strings at `all` has the variable's name. */
+static bool is_replaced(const char *const *all, const char *variable)
 {
-    for (size_t i = 0; i < count; i++) {
-        size_t name = strcspn(variables[i], "=") + 1;
-        if (strncmp(variables[i], variable, name) == 0)
+    for (size_t i = 0; i < PROGRAM_VARIABLES; i++)
+        if (strncmp(all[i], variable, strcspn(all[i], "=") + 1) == 0)
             return true;
-    }
     return false;
 }
 
-const char **program_environment(const char *const *variables, size_t count)
+const char **program_environment(const char *variables)
 {
-    size_t n = 0;
+    size_t n = 0, kept = 0;
     while (environ[n])
         n++;
-    const char **all = calloc(n + count + 1, sizeof *all);
+    const char **all = calloc(n + PROGRAM_VARIABLES + 1, sizeof *all);
     if (!all)
         return NULL;
-    size_t kept = 0;
-    for (; kept < count; kept++)
-        all[kept] = variables[kept];
+    for (; kept < PROGRAM_VARIABLES; variables += strlen(variables) + 1)
+        all[kept++] = variables;
     for (size_t i = 0; i < n; i++)
-        if (!is_among(variables, count, environ[i]))
+        if (!is_replaced(all, environ[i]))
             all[kept++] = environ[i];
     return all;
 }

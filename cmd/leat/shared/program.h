@@ -10,6 +10,6 @@ enum { PROGRAM_VARIABLES = 3 };
  * memory. */
 const char **program_strings(const char *strings, size_t count);
 
-/* The environment, in which `count` variables NAME=value replace others of these names, then NULL.
- * The caller frees the array. NULL: no memory. */
-const char **program_environment(const char *const *variables, size_t count);
+/* The environment, in which PROGRAM_VARIABLES strings NAME=value, each followed by a NUL, replace
+ * others of these names, then NULL. The caller frees the array. NULL: no memory. */
+const char **program_environment(const char *variables);

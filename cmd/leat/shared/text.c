@@ -35,6 +35,11 @@ void text_str(struct text *t, const char *string)
     text_add(t, string, strlen(string));
 }
 
+void text_word(struct text *t, const char *string)
+{
+    text_add(t, string, strlen(string) + 1);
+}
+
 void text_char(struct text *t, char c)
 {
     text_add(t, &c, 1);

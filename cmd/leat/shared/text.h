@@ -19,6 +19,7 @@ bool text_reserve(struct text *t, size_t more);
 
 void text_add(struct text *t, const void *bytes, size_t len);
 void text_str(struct text *t, const char *string);
+void text_word(struct text *t, const char *string); /* with its NUL */
 void text_char(struct text *t, char c);
 void text_number(struct text *t, uintmax_t number);
 void text_hex(struct text *t, const unsigned char *bytes, size_t len);

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "cache.h"
 #include "replace.h"
+#include "shared/write.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -181,7 +182,7 @@ static void write_out(struct writer *w, struct text *t)
     if (t->len > 0 && XXH64_update(w->sum, t->bytes, t->len) != XXH_OK)
         w->error = -EIO;
     if (!w->error)
-        w->error = replacement_write(w->to, t->bytes, t->len);
+        w->error = write_all(w->to->fd, t->bytes, t->len);
     text_clear(t);
 }
 
@@ -202,7 +203,7 @@ static int write_line(struct cache *c, size_t at, size_t len, void *writer)
     return w->error;
 }
 
-static void write_all(struct writer *w, struct cache *c)
+static void write_lines(struct writer *w, struct cache *c)
 {
     text_str(&w->text, head);
     each_line(c, write_line, w);
@@ -220,7 +221,7 @@ static int write_file(struct cache *c, const struct replacement *to)
     if (!w.sum || XXH64_reset(w.sum, 0) != XXH_OK)
         w.error = -ENOMEM;
     if (!w.error)
-        write_all(&w, c);
+        write_lines(&w, c);
     XXH64_freeState(w.sum);
     text_free(&w.text);
     return w.error;

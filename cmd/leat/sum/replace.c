@@ -78,16 +78,3 @@ int replacement_end(struct replacement *r, int err)
     free(r->place);
     return err;
 }
-
-int replacement_write(const struct replacement *r, const void *bytes, size_t len)
-{
-    const char *from = bytes;
-    while (len > 0) {
-        ssize_t n = write(r->fd, from, len);
-        if (n < 0 && errno != EINTR)
-            return -errno;
-        from += n > 0 ? n : 0;
-        len -= n > 0 ? (size_t)n : 0;
-    }
-    return 0;
-}

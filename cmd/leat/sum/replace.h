@@ -24,6 +24,3 @@ int replacement_finish(const struct replacement *r);
 /* Puts the new file in place if `err` is 0; otherwise removes it. Returns `err`, or why the file
  * could not be put there: a negative errno value. */
 int replacement_end(struct replacement *r, int err);
-
-/* Writes all bytes: 0 or a negative errno value. */
-int replacement_write(const struct replacement *r, const void *bytes, size_t len);

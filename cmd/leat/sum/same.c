@@ -104,7 +104,7 @@ void same_add(struct same *s, const struct same_digest *d, const char *name, int
 {
     size_t at = s->bytes.len;
     text_add(&s->bytes, d->digest, d->size);
-    text_add(&s->bytes, name, strlen(name) + 1);
+    text_word(&s->bytes, name);
     if (s->bytes.broken || !make_room(s)) {
         s->broken = true;
         return;

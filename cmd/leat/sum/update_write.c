@@ -4,6 +4,7 @@
 #include "long_path.h"
 #include "replace.h"
 #include "shared/lines.h"
+#include "shared/write.h"
 #include "update.h"
 
 #include <errno.h>
@@ -51,7 +52,7 @@ static int flush(struct writer *w, size_t enough)
         return -ENOMEM;
     if (w->out.len < enough)
         return 0;
-    int err = replacement_write(&w->to, w->out.bytes, w->out.len);
+    int err = write_all(w->to.fd, w->out.bytes, w->out.len);
     text_clear(&w->out);
     return err;
 }

@@ -34,7 +34,7 @@ struct errand {
 static void begin_result(struct errand *e)
 {
     struct text body = { 0 };
-    text_add(&body, leat_version(), strlen(leat_version()) + 1);
+    text_word(&body, leat_version());
     frame_put(&e->result, FRAME_HELLO, 0, body.bytes, body.len);
     text_free(&body);
 }
@@ -46,7 +46,7 @@ static void end_result(struct errand *e, enum frame_kind kind, int first, int se
     frame_add(&body, (uint64_t)e->took, 8);
     frame_add(&body, e->written, 8);
     frame_add(&body, e->flags, 1);
-    text_add(&body, e->taker->host, strlen(e->taker->host) + 1);
+    text_word(&body, e->taker->host);
     frame_put(&e->result, FRAME_RAN, 0, body.bytes, body.len);
     text_clear(&body);
     frame_add(&body, (uint32_t)first, 4);
@@ -80,7 +80,7 @@ static int start(struct errand *e, leat_scope *scope)
 {
     const struct order *order = &e->order;
     const char **strings = program_strings(order->strings.bytes, order->count);
-    const char **environment = strings ? program_environment(strings, PROGRAM_VARIABLES) : NULL;
+    const char **environment = program_environment(order->strings.bytes);
     leat_spawn_options options = {
         .environment = environment,
         .folder = *order->folder ? order->folder : NULL,
@@ -88,7 +88,7 @@ static int start(struct errand *e, leat_scope *scope)
         .flags = (order->has_input ? LEAT_PIPE_IN : LEAT_NULL_IN) | LEAT_PIPE_OUT | LEAT_PIPE_ERR,
     };
     struct patience patience = { 0 };
-    int error = environment ? 0 : -ENOMEM;
+    int error = strings && environment ? 0 : -ENOMEM;
     if (!error)
         do
             error = leat_spawn(scope, strings + PROGRAM_VARIABLES, &options, &e->process);

@@ -1,7 +1,5 @@
 #include "worker/order.h"
 
-#include "shared/program.h"
-
 #include <errno.h>
 #include <leat/base.h>
 #include <string.h>
@@ -34,16 +32,6 @@ static int take_part(struct text *to, const struct frame *f, size_t most)
     return to->broken ? -ENOMEM : 0;
 }
 
-static int take_start(struct order *order, struct frame *f)
-{
-    order->count = frame_number(f, 4);
-    order->has_input = frame_number(f, 1) == 1;
-    return f->broken || order->count <= PROGRAM_VARIABLES ||
-                   !frame_strings_are(&order->strings, order->count)
-               ? -EBADMSG
-               : 0;
-}
-
 /* Takes a frame after HELLO; START comes after all strings, and before the input. */
 static int take_frame(struct order *order, struct frame *f)
 {
@@ -52,7 +40,10 @@ static int take_frame(struct order *order, struct frame *f)
     case FRAME_ARGUMENTS:
         return started ? -EBADMSG : take_part(&order->strings, f, FRAME_STRINGS_MOST);
     case FRAME_LIMIT: return started ? -EBADMSG : take_time(f, &order->limit);
-    case FRAME_START: return started ? -EBADMSG : take_start(order, f);
+    case FRAME_START:
+        return !started && frame_start(f, &order->strings, &order->count, &order->has_input)
+                   ? 0
+                   : -EBADMSG;
     case FRAME_INPUT:
         return order->has_input ? take_part(&order->input, f, FRAME_PARCEL_MOST) : -EBADMSG;
     default: return -EBADMSG;

@@ -54,7 +54,7 @@ static void end_wait(struct work *work, const struct patience *patience)
 static int start(struct work *work, leat_scope *scope, leat_process **process)
 {
     const char **strings = program_strings(work->strings.bytes, work->count);
-    const char **environment = strings ? program_environment(strings, PROGRAM_VARIABLES) : NULL;
+    const char **environment = program_environment(work->strings.bytes);
     leat_spawn_options options = {
         .environment = environment,
         .grace = work->worker->grace,
@@ -62,7 +62,7 @@ static int start(struct work *work, leat_scope *scope, leat_process **process)
                  LEAT_ATTENDED,
     };
     struct patience patience = { 0 };
-    int error = environment ? 0 : -ENOMEM;
+    int error = strings && environment ? 0 : -ENOMEM;
     if (!error)
         do
             error = leat_spawn(scope, strings + PROGRAM_VARIABLES, &options, process);

@@ -23,7 +23,7 @@ int worker_complain(const char *what, int error)
 static void say_hello(struct link *link)
 {
     struct text body = { 0 };
-    text_add(&body, leat_version(), strlen(leat_version()) + 1);
+    text_word(&body, leat_version());
     frame_add(&body, leat_cores(), 4);
     link_send(link, FRAME_HELLO, 0, body.bytes, body.len);
     text_free(&body);

@@ -1,5 +1,4 @@
 /* works.c: the jobs of a worker, and the frames about them. */
-#include "shared/program.h"
 #include "worker/work.h"
 
 #include <errno.h>
@@ -93,12 +92,7 @@ static int take_arguments(struct worker *worker, const struct frame *f)
 static int take_start(struct worker *worker, struct frame *f, struct work **mine)
 {
     struct work *work = find(worker, f->job);
-    if (!work || work->started)
-        return -EBADMSG;
-    work->count = frame_number(f, 4);
-    work->has_input = frame_number(f, 1) == 1;
-    if (f->broken || !frame_strings_are(&work->strings, work->count) ||
-        work->count <= PROGRAM_VARIABLES)
+    if (!work || work->started || !frame_start(f, &work->strings, &work->count, &work->has_input))
         return -EBADMSG;
     work->started = true;
     bool is_mine = mine && !*mine;
