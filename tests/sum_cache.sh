@@ -15,14 +15,6 @@ forge() {
 line_of() {
     grep "^[^ ]* $(stat -c '%d %i' "$1") " "$cache"
 }
-# settle FILE...: waits until its times are well in the past; a ctime cannot be set.
-settle() {
-    local last
-    last=$(stat -c '%Z' "$@" | sort -n | tail -n 1)
-    until [ "$(date +%s)" -gt $((last + 3)) ]; do
-        sleep 0.1
-    done
-}
 # run ARGUMENT...: runs leat sum with the cache
 run() {
     "$leat" sum --cache "$cache" "$@" >"$out/got" 2>"$out/got.err"

@@ -39,3 +39,23 @@ compare() {
     same "$oracle $*: messages" "$out/wanted.err" "$out/got.err"
     same "$oracle $*: both together" "$out/wanted.all" "$out/got.all"
 }
+
+# said TEXT MESSAGE...: what the call $what has printed, in $out/got and $out/got.err
+said() {
+    printf '%s' "$1" >"$out/wanted"
+    same "$what: output" "$out/wanted" "$out/got"
+    shift
+    for message; do
+        echo "leat sum: $message"
+    done >"$out/wanted.err"
+    same "$what: messages" "$out/wanted.err" "$out/got.err"
+}
+
+# settle FILE...: waits until its times are well in the past; a ctime cannot be set.
+settle() {
+    local last
+    last=$(stat -c '%Z' "$@" | sort -n | tail -n 1)
+    until [ "$(date +%s)" -gt $((last + 3)) ]; do
+        sleep 0.1
+    done
+}

@@ -10,16 +10,6 @@ check() {
     "$leat" sum -c ../list "$@" >"$out/got" 2>"$out/got.err" </dev/null
     is "$what: status" "$status" $?
 }
-# said TEXT MESSAGE...
-said() {
-    printf '%s' "$1" >"$out/wanted"
-    same "$what: output" "$out/wanted" "$out/got"
-    shift
-    for message; do
-        echo "leat sum: $message"
-    done >"$out/wanted.err"
-    same "$what: messages" "$out/wanted.err" "$out/got.err"
-}
 make_tree() {
     rm -rf t
     mkdir -p t/a t/b

@@ -17,16 +17,6 @@ check() {
     "$leat" sum -c --quiet "$@" >"$out/got" 2>"$out/got.err" </dev/null
     is "$what: status" "$status" $?
 }
-# said TEXT MESSAGE...
-said() {
-    printf '%s' "$1" >"$out/wanted"
-    same "$what: output" "$out/wanted" "$out/got"
-    shift
-    for message; do
-        echo "leat sum: $message"
-    done >"$out/wanted.err"
-    same "$what: messages" "$out/wanted.err" "$out/got.err"
-}
 what=
 
 # Everything is listed, however the list spells the path.

@@ -12,16 +12,6 @@ update() {
     "$leat" sum --update="$list" "$@" >"$out/got" 2>"$out/got.err" </dev/null
     is "$what: status" "$status" $?
 }
-# said TEXT MESSAGE...
-said() {
-    printf '%s' "$1" >"$out/wanted"
-    same "$what: output" "$out/wanted" "$out/got"
-    shift
-    for message; do
-        echo "leat sum: $message"
-    done >"$out/wanted.err"
-    same "$what: messages" "$out/wanted.err" "$out/got.err"
-}
 untouched() {
     same "$what: the list" "$out/before" "$list"
     is "$what: files beside the list" "$list" "$(echo "$list"*)"
@@ -216,11 +206,6 @@ same 'links to both in the folder' /dev/null "$out/got"
 rm -f f/list f/cache list cache ../cache
 
 # A file that differs from its digest in the cache without a trace is damaged: it is never accepted.
-settle() {
-    until [ "$(date +%s)" -gt $(($(stat -c %Z "$1") + 3)) ]; do
-        sleep 0.1
-    done
-}
 settle f/4
 "$leat" sum --cache ../cache f >$list
 sed -i '$d; s/ [0-9a-f]\{32\} \([0-9]*\)$/ 00000000000000000000000000000000 \1/' ../cache
