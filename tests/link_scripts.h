@@ -276,14 +276,20 @@ static inline void hand_out(const struct call *call)
 }
 
 /* How many of the queue's first items are taken: up to `most`, and up to the bytes. */
-static inline int64_t count_taken(const struct call *call, int64_t most)
+static inline int64_t count_taken(const struct call *call, int64_t most, int64_t *bytes)
 {
     struct run_keys *run = call->run;
-    int64_t n = 0;
-    for (size_t bytes = 0, limit = (size_t)number_of(call, 7);
-         n < most && n < (int64_t)run->queue_count && bytes < limit; n++)
-        bytes += cell_of(run, run->queue[n])->size;
+    int64_t n = 0, limit = number_of(call, 7);
+    for (*bytes = 0; n < most && n < (int64_t)run->queue_count && *bytes < limit; n++)
+        *bytes += (int64_t)cell_of(run, run->queue[n])->size;
     return n;
+}
+
+static inline void stretch_leases(const struct call *call, int64_t times)
+{
+    for (uint64_t i = 0; i < call->run->cell_count; i++)
+        if (strcmp(call->run->cells[i].owner, word(call, 3)) == 0)
+            call->run->cells[i].ends_at = ms_of(call->engine) + times * number_of(call, 5);
 }
 
 static inline void script_take(const struct call *call)
@@ -300,11 +306,13 @@ static inline void script_take(const struct call *call)
         places = places > on_their_way ? places - on_their_way : 0;
     if (number_of(call, 6) == 1)
         look_for_ended(call);
-    int64_t free_ones = run->n - count_leases(run);
-    int64_t n = count_taken(call, places < free_ones ? places : free_ones);
+    int64_t free_ones = run->n - count_leases(run), bytes;
+    int64_t n = count_taken(call, places < free_ones ? places : free_ones, &bytes);
     reply_array(call->reply, 3 * (size_t)n);
     for (int64_t i = 0; i < n; i++)
         hand_out(call);
+    if (bytes >= 2 * number_of(call, 7))
+        stretch_leases(call, bytes / number_of(call, 7));
     int64_t left = (int64_t)run->queue_count, room = free_ones - n;
     left = left < room ? left : room;
     if (left > 0)

@@ -175,6 +175,68 @@ static void test_silence(void **state)
     CHECK_IS(0, leat_main_with(silence, NULL, &(leat_options){ .workers = 2 }));
 }
 
+/* ---- a large result: on a slow line nothing else goes to the engine for long ---- */
+
+enum { LARGE = 3 << 20 };
+
+static _Atomic bool given, stored;
+static _Atomic int longest; /* of the leases that it was asked for, in milliseconds */
+
+static int take_large(struct liar_line *line, const redisReply *request)
+{
+    int script = script_of(request);
+    if (asks(request, "SMEMBERS")) {
+        say(line, "*1\r\n$3\r\nrun\r\n");
+    } else if (script == LK_TAKE) {
+        say(line, atomic_exchange(&given, true) ? "*0\r\n" : "*3\r\n$1\r\n0\r\n:0\r\n$0\r\n\r\n");
+    } else if (script == LK_RENEW) {
+        int lease = atoi(request->element[15]->str);
+        if (lease > atomic_load(&longest) && !atomic_load(&stored))
+            atomic_store(&longest, lease);
+        say(line, "*0\r\n");
+    } else if (script == LK_DONE) {
+        atomic_store(&stored, true);
+        say(line, ":1\r\n");
+    }
+    return 0;
+}
+
+static int make_large(void *arg, const leat_far_item *item, leat_bytes *result)
+{
+    (void)item;
+    return leat_bytes_add(result, arg, LARGE);
+}
+
+static int serve_large(void *link)
+{
+    static const char large[LARGE];
+    leat_serve_stage_spec spec = { .stage = "s", .n = 2, .run = make_large, .max_bytes = LARGE };
+    spec.arg = (void *)(uintptr_t)large;
+    CHECK_IS(-ECANCELED, leat_serve_stage(link, &spec));
+    return 0;
+}
+
+static int large_result(void *arg)
+{
+    (void)arg;
+    struct liar liar = { 0 };
+    leat_scope *around = leat_scope_open(LEAT_NEVER);
+    liar_start(&liar, around, take_large, 0);
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    leat_link *link = open_link(scope, &liar);
+    CHECK_IS(0, leat_go(scope, serve_large, link));
+    WAIT_UNTIL(atomic_load(&stored));
+    CHECK_IS(3 * 100, atomic_load(&longest));
+    end_all(scope, around, &liar);
+    return 0;
+}
+
+static void test_large_result(void **state)
+{
+    (void)state;
+    CHECK_IS(0, leat_main_with(large_result, NULL, &(leat_options){ .workers = 2 }));
+}
+
 /* ---- a full memory, as an engine before 7.0 reports it ---- */
 
 static int have_no_memory(struct liar_line *line, const redisReply *request)
@@ -293,9 +355,8 @@ static void test_greeting(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lies),
-        cmocka_unit_test(test_silence),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_lies),         cmocka_unit_test(test_silence),
+        cmocka_unit_test(test_large_result), cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_greeting),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

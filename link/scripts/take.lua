@@ -53,8 +53,8 @@ local most = math.min(places, free)
 local indexes = most > 0 and call('LPOP', queue, most) or {}
 local taken = {}
 
--- Returns the bytes of the first items, and leaves only their indexes. A script copies what it
--- reads: so this reads a large item alone, and many small ones at once.
+-- Returns the bytes of the first items and their number, and leaves only their indexes. A script
+-- copies what it reads: so this reads a large item alone, and many small ones at once.
 local function read_items()
     local bytes, size = {}, 0
     while #bytes < #indexes and size < tonumber(most_bytes) do
@@ -69,11 +69,23 @@ local function read_items()
     while #indexes > #bytes do
         call('LPUSH', queue, table.remove(indexes))
     end
-    return bytes
+    return bytes, size
+end
+
+-- While a large answer is on its way, the far end renews nothing: for each `most_bytes` of it, all
+-- leases of the far end last a lease.
+local function stretch_leases(size)
+    local ends_at = string.format('%d', now + lease * math.floor(size / most_bytes))
+    local has = call('HGETALL', owners)
+    for i = 1, #has, 2 do
+        if has[i + 1] == far_end then
+            call('ZADD', leases, ends_at, has[i])
+        end
+    end
 end
 
 if #indexes > 0 then
-    local bytes = read_items()
+    local bytes, size = read_items()
     local tried = call('HMGET', tries, unpack(indexes))
     local ends_at, ends, mine = string.format('%d', now + lease), {}, {}
     for i, index in ipairs(indexes) do
@@ -83,6 +95,9 @@ if #indexes > 0 then
     end
     call('ZADD', leases, unpack(ends))
     call('HSET', owners, unpack(mine))
+    if size >= 2 * most_bytes then
+        stretch_leases(size)
+    end
 end
 local left = math.min(waits, free) - #indexes
 if left > 0 then

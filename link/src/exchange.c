@@ -30,16 +30,25 @@ static void name_far_end(struct lk_far *far, const struct lk_run *run)
     lk_request_text(&far->engine.request, far->id);
 }
 
-/* `takes`: a take of the run follows in the same request. */
-static int plan_done(struct lk_far *far, struct lk_run *run, bool takes)
+/* Chooses the results that the request stores, at the beginning of `ended`. Returns their bytes. */
+static size_t choose_results(struct lk_run *run)
 {
-    struct lk_request *request = &far->engine.request;
     size_t n = 0, bytes = 0;
     for (struct lk_item *item = run->ended; item && n < LK_MOST && bytes < LK_MOST_BYTES;
          item = item->next, n++) {
         item->stored = true;
         bytes += item->result.size;
     }
+    return bytes;
+}
+
+/* `takes`: a take of the run follows in the same request. */
+static int plan_done(struct lk_far *far, struct lk_run *run, bool takes)
+{
+    struct lk_request *request = &far->engine.request;
+    size_t n = 0;
+    for (const struct lk_item *item = run->ended; item && item->stored; item = item->next)
+        n++;
     if (!n)
         return 0;
     lk_engine_call(&far->engine, LK_DONE, &run->keys, 4 + 3 * n);
@@ -68,7 +77,8 @@ static void add_indexes(struct lk_far *far, const struct lk_item *item)
             lk_request_text(&far->engine.request, item->index);
 }
 
-static int plan_renew(struct lk_far *far, struct lk_run *run, bool has_nothing)
+/* The leases are `times` as long as usual. */
+static int plan_renew(struct lk_far *far, struct lk_run *run, bool has_nothing, size_t times)
 {
     struct lk_request *request = &far->engine.request;
     size_t n = has_nothing ? 0 : count(run->held) + count(run->ended);
@@ -76,7 +86,7 @@ static int plan_renew(struct lk_far *far, struct lk_run *run, bool has_nothing)
         return 0;
     lk_engine_call(&far->engine, LK_RENEW, &run->keys, 5 + n);
     name_far_end(far, run);
-    lk_request_number(request, far->link->lease / LEAT_MS);
+    lk_request_number(request, far->link->lease / LEAT_MS * (int64_t)times);
     lk_request_number(request, far->all || has_nothing);
     if (!has_nothing) {
         add_indexes(far, run->held);
@@ -155,10 +165,16 @@ static struct lk_run *choose_run(struct lk_far *far)
     return far->free && !far->stopping ? next_ready(far) : NULL;
 }
 
+/* While large results are on their way, the far end renews nothing: so before them, it renews for a
+ * lease for each MiB. */
 int lk_far_plan(struct lk_far *far)
 {
     int64_t now = leat_now();
-    bool renew = far->all || now >= far->renew_at;
+    size_t bytes = 0;
+    for (struct lk_run *run = far->runs; run; run = run->next)
+        bytes += choose_results(run);
+    size_t times = bytes < 2 * LK_MOST_BYTES ? 1 : bytes / LK_MOST_BYTES;
+    bool renew = far->all || now >= far->renew_at || times > 1;
     int error = 0;
     lk_request_empty(&far->engine.request);
     far->step_count = 0;
@@ -168,7 +184,7 @@ int lk_far_plan(struct lk_far *far)
     struct lk_run *from = choose_run(far);
     for (struct lk_run *run = far->runs; !error && run; run = run->next) {
         if (renew)
-            error = plan_renew(far, run, false);
+            error = plan_renew(far, run, false, times);
         error = error ? error : plan_done(far, run, run == from);
     }
     if (renew)
@@ -295,6 +311,6 @@ int lk_far_give_back(struct lk_far *far)
     lk_request_empty(&far->engine.request);
     far->step_count = 0;
     for (struct lk_run *run = far->runs; !error && run; run = run->next)
-        error = plan_renew(far, run, true);
+        error = plan_renew(far, run, true, 1);
     return error ? error : lk_far_exchange(far);
 }
