@@ -58,11 +58,10 @@ void offer_free(const struct offer *offer)
 static int print_command(struct run *run, const struct input *input)
 {
     char *command = command_of(run, input);
-    struct line_state state = { 0 };
     if (!command)
         return -ENOMEM;
-    streams_write(&run->streams, STREAM_OUT, NULL, &state, command, strlen(command));
-    streams_write(&run->streams, STREAM_OUT, NULL, &state, "\n", 1);
+    streams_write(&run->streams, STREAM_OUT, NULL, NULL, command, strlen(command));
+    streams_write(&run->streams, STREAM_OUT, NULL, NULL, "\n", 1);
     free(command);
     int error = streams_error(&run->streams, STREAM_OUT);
     if (error)

@@ -43,7 +43,7 @@ struct job {
     leat_chan *turn; /* closed when it gets its turn; NULL: it does not wait for it */
 
     /* used by the writer: the job's party while it has its turn, else the deliverer */
-    struct line_state lines[STREAMS];
+    bool within[STREAMS];      /* a line has begun and not ended */
     struct text rest[STREAMS]; /* with --lines: a line that has not ended yet */
     bool committed;            /* a part of its output is out */
     bool torn;                 /* a part of its output could not be read again */

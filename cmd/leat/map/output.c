@@ -11,7 +11,7 @@
 static void write_out(struct job *job, enum stream stream, const char *bytes, size_t n)
 {
     struct run *run = job->run;
-    streams_write(&run->streams, stream, job->tag, &job->lines[stream], bytes, n);
+    streams_write(&run->streams, stream, job->tag, &job->within[stream], bytes, n);
     if (stream == STREAM_ERR && streams_error(&run->streams, STREAM_ERR))
         note_trouble(run);
     int error = streams_error(&run->streams, STREAM_OUT);
@@ -195,7 +195,7 @@ void output_end(struct job *job)
     write_held(job, &job->held);
     for (enum stream i = 0; i < STREAMS; i++) {
         /* In one call, since with --lines other jobs write meanwhile. */
-        if (job->rest[i].len || (mixed && job->lines[i].within))
+        if (job->rest[i].len || (mixed && job->within[i]))
             text_char(&job->rest[i], '\n');
         if (job->rest[i].len)
             write_out(job, i, job->rest[i].bytes, job->rest[i].len);

@@ -134,7 +134,7 @@ static void put_tagged(struct streams *s, enum stream to, const char *tag, bool 
     }
 }
 
-void streams_write(struct streams *s, enum stream to, const char *tag, struct line_state *state,
+void streams_write(struct streams *s, enum stream to, const char *tag, bool *within,
                    const char *bytes, size_t n)
 {
     if (n == 0)
@@ -143,10 +143,11 @@ void streams_write(struct streams *s, enum stream to, const char *tag, struct li
     if (to == STREAM_ERR || s->one_terminal)
         erase_progress(s);
     if (tag)
-        put_tagged(s, to, tag, state->within, bytes, n);
+        put_tagged(s, to, tag, *within, bytes, n);
     else
         put(s, to, bytes, n);
-    state->within = bytes[n - 1] != '\n';
+    if (within)
+        *within = bytes[n - 1] != '\n';
     leat_mutex_unlock(s->lock);
 }
 
@@ -163,9 +164,8 @@ void streams_say(struct streams *s, const char *format, ...)
     free(text);
     if (len < 0)
         return;
-    struct line_state none = { 0 };
     leat_shield(); /* also when the feeder ends */
-    streams_write(s, STREAM_ERR, NULL, &none, line, (size_t)len);
+    streams_write(s, STREAM_ERR, NULL, NULL, line, (size_t)len);
     leat_unshield();
     free(line);
 }

@@ -30,13 +30,9 @@ void streams_close(struct streams *s);
 /* The error after which nothing more is written there, or 0. */
 int streams_error(struct streams *s, enum stream to);
 
-/* The state of a job's output on one stream, for the next bytes. */
-struct line_state {
-    bool within; /* a line has begun and not ended */
-};
-
-/* Writes bytes; if `tag` is not NULL, the tag and a tab before each line. */
-void streams_write(struct streams *s, enum stream to, const char *tag, struct line_state *state,
+/* Writes bytes; if `tag` is not NULL, the tag and a tab before each line. *within is whether a line
+ * of this writer has begun and not ended, before and after; it may be NULL if there is no tag. */
+void streams_write(struct streams *s, enum stream to, const char *tag, bool *within,
                    const char *bytes, size_t n);
 
 /* Writes a message about the run, with a line feed. */
