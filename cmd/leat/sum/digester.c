@@ -71,30 +71,30 @@ static int digest(struct digester *d, struct reading *r, reading_fn *read)
     return err;
 }
 
+int digester_end(struct digester *d, struct reading *r, int error)
+{
+    reading_close(r);
+    if (error == -ECANCELED)
+        return error;
+    digester_finish(d, r->slot, error);
+    return 0;
+}
+
 int digester_digest(struct digester *d, struct reading *r, reading_fn *read)
 {
     int err = digest(d, r, read);
-    if (err == READING_LATER)
-        return err;
-    reading_close(r);
-    if (err == -ECANCELED)
-        return err;
-    digester_finish(d, r->slot, err);
-    return 0;
+    return err == READING_LATER ? err : digester_end(d, r, err);
 }
 
 static int digest_slot(struct digester *d, struct slot *s, struct later *later)
 {
     struct reading r;
     int err = reading_open(&r, d->flow, s, &d->turn);
-    if (!err)
-        err = digester_digest(d, &r, later_has_room(later) ? reading_begin : reading_next);
-    else if (err != -ECANCELED)
-        digester_finish(d, s, err);
-    if (err != READING_LATER) {
-        reading_close(&r);
-        return err == -ECANCELED ? err : 0;
-    }
+    if (err)
+        return digester_end(d, &r, err);
+    err = digester_digest(d, &r, later_has_room(later) ? reading_begin : reading_next);
+    if (err != READING_LATER)
+        return err;
     later_add(later, &r);
     return 0;
 }

@@ -72,16 +72,6 @@ static int fill(struct lanes *ls, struct lane *l, reading_fn *read)
     return 0;
 }
 
-/* Finishes a file that has no lane. 0, or -ECANCELED if that is the error. */
-static int finish_without_lane(struct lanes *ls, struct reading *r, int error)
-{
-    reading_close(r);
-    if (error == -ECANCELED)
-        return error;
-    digester_finish(ls->digester, r->slot, error);
-    return 0;
-}
-
 /* Reads the first bytes of the file in the first free lane, or puts the file off. */
 static int read_first(struct lanes *ls, reading_fn *read)
 {
@@ -90,7 +80,7 @@ static int read_first(struct lanes *ls, reading_fn *read)
     if (err == READING_LATER)
         later_add(&ls->later, &l->reading);
     else if (err)
-        return finish_without_lane(ls, &l->reading, err);
+        return digester_end(ls->digester, &l->reading, err);
     else
         lane_begin(ls->digest, &ls->states, ls->active++);
     return 0;
@@ -107,7 +97,7 @@ static int open_file(struct lanes *ls, struct slot *s)
         return 0;
     }
     if (err)
-        return finish_without_lane(ls, &l->reading, err);
+        return digester_end(ls->digester, &l->reading, err);
     return read_first(ls, later_has_room(&ls->later) ? reading_begin : reading_next);
 }
 

@@ -68,10 +68,8 @@ static bool is_unsure(const struct options *o, const struct checked *found)
 /* Whether the name belongs to a folder that is digested as a whole. */
 static bool is_tree(const struct list *l, const struct checked *found)
 {
-    struct stat about;
     return !l->src->options->persona->classic && found->name_len > 0 &&
-           found->name[found->name_len - 1] == '/' &&
-           long_path_stat(AT_FDCWD, found->name, &about, 0) == 0 && S_ISDIR(about.st_mode);
+           found->name[found->name_len - 1] == '/' && source_is_folder(found->name);
 }
 
 static int take_tree(struct list *l, const struct checked *found)

@@ -40,7 +40,7 @@ struct slot *source_file(struct source *src, struct flow *f, const char *name, s
     return s;
 }
 
-static bool is_folder(const char *path)
+bool source_is_folder(const char *path)
 {
     struct stat about;
     return long_path_stat(AT_FDCWD, path, &about, 0) == 0 && S_ISDIR(about.st_mode);
@@ -63,7 +63,7 @@ static int take_path(struct paths *p, const char *path, size_t len)
     if (p->walk.named && strcmp(path, "-") == 0)
         return submit_failure(p, "standard input", 0, "cannot be added to a list");
     bool classic = p->src->options->persona->classic;
-    if (!classic && strcmp(path, "-") != 0 && is_folder(path))
+    if (!classic && strcmp(path, "-") != 0 && source_is_folder(path))
         return p->src->options->tree ? walk_tree(&p->walk, path, NULL)
                                      : walk_folder(&p->walk, path);
     int err = p->walk.named ? named_has_path(p->walk.named, path) : 0;
@@ -122,7 +122,7 @@ static int take_file_of_names(struct paths *p, const char *path)
 static void count_paths(struct flow *f, const struct options *o)
 {
     for (int i = 0; i < o->path_count; i++)
-        if (is_folder(o->paths[i]))
+        if (source_is_folder(o->paths[i]))
             return;
     goal_set(&f->goal, (uint64_t)o->path_count);
 }

@@ -22,6 +22,8 @@ struct named;
  * negative errno value. */
 int source_new_files(struct source *src, struct flow *f, struct named *n);
 
+bool source_is_folder(const char *path);
+
 /* Called before each use of standard input. From the second use on, waits until nothing is under
  * way, so that two files never read it at the same time. 0 or -ECANCELED. */
 int source_wait_for_stdin(struct source *src, struct flow *f);
