@@ -30,11 +30,23 @@ void lk_lock(pthread_mutex_t *lock)
             leat_yield();
 }
 
-/* A scope drops what is left in its channels after its last task has ended. */
-int lk_own(leat_scope *scope, void *pointer, leat_drop_fn *drop)
+struct owned {
+    void *pointer;
+    lk_free_fn *fn;
+};
+
+static void drop_owned(void *item)
 {
+    const struct owned *owned = item;
+    owned->fn(owned->pointer);
+}
+
+/* A scope drops what is left in its channels after its last task has ended. */
+int lk_own(leat_scope *scope, void *pointer, lk_free_fn *fn)
+{
+    struct owned owned = { pointer, fn };
     leat_chan *owner = leat_chan_open(
         scope, &(leat_chan_spec){
-                   .item_size = sizeof pointer, .capacity = 1, .drop = drop, .name = "owner" });
-    return owner && leat_try_send(owner, &pointer) == 0 ? 0 : -ENOMEM;
+                   .item_size = sizeof owned, .capacity = 1, .drop = drop_owned, .name = "owner" });
+    return owner && leat_try_send(owner, &owned) == 0 ? 0 : -ENOMEM;
 }

@@ -29,9 +29,9 @@ struct leat_link {
 void lk_report(const leat_link *link, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Makes the scope call `drop` with the address of `pointer` when it closes. 0; or -ENOMEM, and then
- * drop is not called. */
-int lk_own(leat_scope *scope, void *pointer, leat_drop_fn *drop);
+/* Makes the scope call `fn` with the pointer when it closes. 0; or -ENOMEM, and then it does not. */
+typedef void lk_free_fn(void *pointer);
+int lk_own(leat_scope *scope, void *pointer, lk_free_fn *fn);
 
 /* Locks. In the seeded world all parties share a thread, and the holder of the lock may be
  * interrupted: then the others yield and try again. */

@@ -15,16 +15,12 @@
 
 /* ---- opening ---- */
 
-static void free_link(leat_link *link)
+static void free_link(void *pointer)
 {
+    leat_link *link = pointer;
     lk_tls_free(link->tls);
     lk_url_free(&link->url);
     free(link);
-}
-
-static void drop_link(void *pointer)
-{
-    free_link(*(leat_link **)pointer);
 }
 
 static int replace(char **text, const char *by)
@@ -135,7 +131,7 @@ int leat_link_open(leat_scope *scope, const char *url, const leat_link_spec *spe
         return -ENOMEM;
     error = make(link, url, spec);
     error = error ? error : connect_once(link, NULL, NULL);
-    error = error ? error : lk_own(scope, link, drop_link);
+    error = error ? error : lk_own(scope, link, free_link);
     if (error)
         free_link(link);
     else

@@ -5,8 +5,9 @@
 
 enum { N_MOST = 65536, WINDOW_MOST = 1 << 20, WINDOW_LEAST = 4096, ITEM_MOST = 1 << 20, TRIES = 5 };
 
-static void free_remote(struct lk_remote *remote)
+static void free_remote(void *pointer)
 {
+    struct lk_remote *remote = pointer;
     for (uint64_t i = 0; remote->slots && i < remote->ring; i++) {
         lk_bytes_free(&remote->slots[i].packed.bytes);
         free(remote->slots[i].result.data);
@@ -21,11 +22,6 @@ static void free_remote(struct lk_remote *remote)
     lk_engine_free(&remote->deliverer);
     pthread_mutex_destroy(&remote->lock);
     free(remote);
-}
-
-static void drop_remote(void *pointer)
-{
-    free_remote(*(struct lk_remote **)pointer);
 }
 
 /* ---- the description ---- */
@@ -96,7 +92,7 @@ static struct lk_remote *make(leat_scope *scope, leat_chan *in, const leat_remot
         remote->failed = malloc(remote->spec.window * sizeof *remote->failed);
     if (!remote->item || !remote->output || (drops && !remote->failed) ||
         lk_keys_make(&remote->keys, spec->link, spec->stage, spec->run) != 0 ||
-        make_channels(remote) != 0 || lk_own(scope, remote, drop_remote) != 0) {
+        make_channels(remote) != 0 || lk_own(scope, remote, free_remote) != 0) {
         free_remote(remote);
         return NULL;
     }

@@ -20,20 +20,15 @@ enum { N_MOST = 65536, NEWS = 64, STACK_LEAST = 16 << 10, STACK_MOST = 1 << 30 }
 /* ---- items that end, and news ---- */
 
 /* An item that has ended because the far end does is no failed try: the renewal gives it back. */
-static bool is_given_back(struct lk_far *far, const struct lk_item *item)
-{
-    bool ends = item->status == -ECANCELED && leat_cancelled(far->around);
-    far->all |= ends && !item->lost;
-    return ends || item->lost;
-}
-
 static void take_back(struct lk_far *far, struct lk_item *item)
 {
+    bool ends = item->status == -ECANCELED && leat_cancelled(far->around);
     far->running--;
     far->free++;
+    far->all |= ends && !item->lost;
     lk_item_unlink(item);
     item->stored = false;
-    if (is_given_back(far, item)) {
+    if (ends || item->lost) {
         item->run->ready = true;
         lk_item_free(item);
     } else {
