@@ -119,11 +119,6 @@ static int pass_messages(void *arg)
     return 0;
 }
 
-static int64_t earlier(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Ends the link with the run, and the ssh of a worker that does not end. A worker that has not
  * answered yet runs nothing, so this does not wait for it. Only a worker that is ending jobs may
  * take the grace. */
@@ -142,7 +137,8 @@ static int see_out(void *arg)
             break;
         if (got == 1)
             link_finish(&host->link);
-        limit = earlier(limit, leat_after(host->ready ? patience[got] : 0));
+        int64_t end = leat_after(host->ready ? patience[got] : 0);
+        limit = end < limit ? end : limit;
         cases[got].ch = NULL;
     }
     leat_process_end(host->ssh, SIGTERM);

@@ -133,9 +133,6 @@ QUEUE_FUNCTION void queue_serve(struct host *host, unsigned places);
 QUEUE_FUNCTION int queue_pack(struct remote *remote, const struct job *job,
                               const struct text *strings, size_t count);
 
-/* Puts the job into the queue; it is on the host's list. */
-QUEUE_FUNCTION void queue_give(struct remote *remote);
-
 /* Ends the job here, if the signal must end it. Workers hear of that when the run is over. */
 QUEUE_FUNCTION void queue_signal(struct remote *remote, int signal, bool ends);
 

@@ -100,11 +100,6 @@ int queue_pack(struct remote *remote, const struct job *job, const struct text *
     return !whole ? -ENOMEM : to->len > FRAME_PARCEL_MOST ? -EMSGSIZE : 0;
 }
 
-void queue_give(struct remote *remote)
-{
-    leat_send(remote->host->given, &remote->job);
-}
-
 void queue_signal(struct remote *remote, int signal, bool ends)
 {
     pthread_mutex_lock(&remote->host->lock);

@@ -189,7 +189,7 @@ static void run_session(struct session *s, const struct text *strings, size_t co
 {
     struct job *job = s->job;
     if (is_queued(s))
-        queue_give(&s->remote);
+        leat_send(s->remote.host->given, &s->remote.job);
     else
         send_start(s, strings, count);
     job->remote = &s->remote;
