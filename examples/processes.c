@@ -1,4 +1,4 @@
-/* processes: programs that are run: one that fails, two in a pipeline, and one that is ended after a
+/* processes: runs programs: one that fails, two in a pipeline, and one that is ended after a
  * time. */
 #define _GNU_SOURCE
 #include <leat/leat.h>
