@@ -6,9 +6,7 @@
 #include "link_engine.h"
 #include "src/keys.h"
 
-static leat_link some_link = {
-    .prefix = "p:", .lease = LEAT_S, .away = LEAT_MS
-};
+static leat_link some_link = { .prefix = "p:", .lease = LEAT_S, .away = LEAT_MS };
 
 static int remote(void *arg)
 {

@@ -299,8 +299,7 @@ static int greet_badly(struct liar_line *line, const redisReply *request)
         "$14\r\nredis_version:\r\n",
         "HTTP/1.1 400 Bad Request\r\n\r\n",
         "-ERR unknown command 'AUTH', beginning with: 'secret'\r\n",
-        "-ERR \033[2J \x7f \x9b"
-        "2J \xc2\x9b\r\n"
+        "-ERR \033[2J \177 \2332J \302\233\r\n"
     };
     static const char *const commands[] = { "AUTH", "INFO", "CONFIG", "SCRIPT" };
     uint64_t seed = line->liar->seed;

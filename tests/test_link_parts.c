@@ -277,8 +277,10 @@ static void test_keys(void **state)
     CHECK_IS(0, lk_keys_make(&keys, &link, "s", "r"));
     CHECK(same(keys.channel, "p:{s}") && same(keys.runs, "p:{s}:runs"));
     CHECK(same(keys.results, "p:{s}:r:results") && same(keys.run, "r"));
-    CHECK_IS(0, strncmp(keys.words.bytes.data, "$11\r\np:{s}:r:run\r\n$13\r\np:{s}:r:items\r\n", 38));
-    CHECK_IS(0, memcmp(keys.words.bytes.data + keys.words.bytes.size - 17, "$10\r\np:{s}:runs\r\n", 17));
+    CHECK_IS(0,
+             strncmp(keys.words.bytes.data, "$11\r\np:{s}:r:run\r\n$13\r\np:{s}:r:items\r\n", 38));
+    CHECK_IS(
+        0, memcmp(keys.words.bytes.data + keys.words.bytes.size - 17, "$10\r\np:{s}:runs\r\n", 17));
     lk_keys_free(&keys);
 }
 

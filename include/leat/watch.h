@@ -118,8 +118,8 @@ LEAT_API int leat_dump_on_signal(int signal);
  * changes nothing in the program.
  *
  * Any task or thread may call it, for a scope that stays open during the call. Closing the scope
- * waits for a look that is being made, some 100 ms at most, or until a dump that is being downloaded
- * has been written. It does not wait for clients: an answer that they have not read may be cut off.
+ * waits for a look that is being made, some 100 ms at most, or for a dump that is being written
+ * for a client. It does not wait for clients: an answer that they have not read may be cut off.
  * Returns 0; -EINVAL for a NULL scope, a wrong address, an empty token, or when no runtime runs;
  * -EPERM for an address that other machines can reach, without a token; -ENOTSUP in a seeded world;
  * -ENOMEM; or the error of listening: -EADDRINUSE, -EACCES and the like. */

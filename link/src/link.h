@@ -29,7 +29,7 @@ struct leat_link {
 void lk_report(const leat_link *link, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Makes the scope call `fn` with the pointer when it closes. 0; or -ENOMEM, and then it does not. */
+/* The scope calls `fn` with the pointer when it closes. 0; or -ENOMEM, and then it does not. */
 typedef void lk_free_fn(void *pointer);
 int lk_own(leat_scope *scope, void *pointer, lk_free_fn *fn);
 

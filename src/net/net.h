@@ -19,8 +19,8 @@ struct lt_endpoint {
 /* 0, -EINVAL or -ENAMETOOLONG. */
 int lt_net_parse(const char *text, struct lt_endpoint *end);
 
-/* Whether host and service are numbers: 1 and the address; 0; -EINVAL for an impossible port; or the
- * error of a socket, which is needed for the name of an interface. */
+/* Whether host and service are numbers: 1 and the address; 0; -EINVAL for an impossible port; or
+ * the error of a socket, which is needed for the name of an interface. */
 int lt_net_number(const char *host, const char *service, leat_address *address);
 
 /* Makes a socket with O_NONBLOCK, which is closed by execve. The descriptor, or a negative errno

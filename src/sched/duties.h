@@ -4,9 +4,9 @@
  * at other workers (sched/steal.h). A party may take 10 ns, or a millisecond. So the worker counts
  * parties, since the clock costs more than a switch, and it fits the counts to its pace, the time
  * that a party took on average. `stride` parties run between two visits of its scheduler: about
- * LT_VISIT_US, but at most LT_DIRECT_SWITCHES parties. Some parties need a visit sooner; timers wait
- * for a stride all the same, since they cost a look at the clock. The worker looks at the other
- * workers again after `until_look` parties: about LT_LATE_US.
+ * LT_VISIT_US, but at most LT_DIRECT_SWITCHES parties. Some parties need a visit sooner; timers
+ * wait for a stride all the same, since they cost a look at the clock. The worker looks at the
+ * other workers again after `until_look` parties: about LT_LATE_US.
  *
  * A worker whose parties are fast reads the cheap clock once in LT_LOOKS_APART parties. It counts
  * its pace anew when that clock has advanced, so it notices soon that its parties have become

@@ -26,8 +26,8 @@
  *
  * Workers that serve a few descriptors would wake each other in vain. When LT_VAIN_WATCHES in a row
  * took nothing, such a worker calls the lookout (sched/lookout.h). And if another worker is active
- * then, it gives the party that its event has made ready to that worker: so their descriptors gather
- * on one worker, which sleeps less, until there is enough to do for two.
+ * then, it gives the party that its event has made ready to that worker: so their descriptors
+ * gather on one worker, which sleeps less, until there is enough to do for two.
  *
  * Invariants, all under one lock, which is taken only when a worker runs dry, becomes active again,
  * or notifies:

@@ -333,8 +333,8 @@ uint64_t lt_worker_load(struct lt_worker *worker);
 /* The worker with the fewest tasks: the calling one, unless another has fewer. */
 struct lt_worker *lt_worker_with_fewest(void);
 
-/* Queues a new task or block, from any thread. lt_launch_at gives a task to `worker`, and wakes that
- * worker. */
+/* Queues a new task or block, from any thread. lt_launch_at gives a task to `worker`, and wakes
+ * that worker. */
 void lt_launch(struct lt_party *party);
 void lt_launch_at(struct lt_worker *worker, struct lt_party *party);
 

@@ -27,8 +27,8 @@ int digester_hand_over_when_due(struct digester *d);
  * the file open. */
 int digester_digest(struct digester *d, struct reading *r, reading_fn *read);
 
-/* Closes the file and finishes its slot. 0, or -ECANCELED if that is the error: then the slot is not
- * finished. */
+/* Closes the file and finishes its slot. 0, or -ECANCELED if that is the error: then it does not
+ * finish the slot. */
 int digester_end(struct digester *d, struct reading *r, int error);
 
 /* Adds the slot to the finished ones. `error`: 0, READING_KNOWN, or a negative errno value. */
