@@ -143,9 +143,9 @@ LEAT_API int64_t leat_recvfrom(leat_io *io, void *buffer, size_t n, struct socka
                                socklen_t *size, int64_t deadline);
 
 /* Receives as recvmsg(2) does, with its `flags`. Descriptors that come along are closed in programs
- * that this process executes. On a socket that the kernel decrypts (TLS_RX), read by this function:
- * a leat_read ends before a record without data, such as an alert, and the next leat_read may wait
- * although that record has come.
+ * that this process executes. If the kernel decrypts the socket (TLS_RX), use this function instead
+ * of leat_read: leat_read ends before a record without data, such as an alert, and the next
+ * leat_read may wait although that record has come.
  * Returns what leat_recvfrom does. */
 LEAT_API int64_t leat_recvmsg(leat_io *io, struct msghdr *header, int flags, int64_t deadline);
 

@@ -87,9 +87,9 @@ typedef struct leat_link_spec {
     const char *user, *password;
     const char *prefix; /* of all keys in the engine, up to 64 bytes; NULL: "leat:" */
     /* How long a far end may be silent before its items are given to others, in nanoseconds, 100 ms
-     * to 24 hours; 0: 5 s. For the far ends that use this link. While an item or a result of
-     * several MiB is on its way, which on a slow line takes long, it may be silent for as many
-     * leases: so the line must carry a MiB in a lease. */
+     * to 24 hours; 0: 5 s. For the far ends that use this link. While a far end sends or
+     * receives an item or a result of several MiB, it may be silent for one lease for each of these
+     * MiB. So the line must carry a MiB in a lease. */
     int64_t lease;
     int64_t away; /* nanoseconds that the engine may be away before a stage fails; 0: LEAT_NEVER */
     int trust;    /* not 0: the engine's settings are not checked */

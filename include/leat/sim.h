@@ -113,9 +113,9 @@ LEAT_API int leat_sim_each_with(const leat_sim_options *options, uint64_t from, 
                                 leat_fn *fn, void *arg);
 
 /* Marks a place in a task or simulated thread where the world may run another party, as at an
- * operation. For code that shares memory without leat; and for loops that only look at the time, at
- * memory or at leat_chan_closed until something happens: in a world without this call nothing ever
- * does. Outside of a seeded world it does nothing. */
+ * operation. It is for code that shares memory without leat, and for a loop that only looks at the
+ * time, at memory or at leat_chan_closed until something happens: without a call in the loop, no
+ * other party runs, and no time passes. Outside of a seeded world the call does nothing. */
 LEAT_API void leat_sim_point(void);
 
 /* Returns 1 when the caller runs in a seeded world, else 0. */
