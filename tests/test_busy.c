@@ -156,7 +156,7 @@ static int end_at_once(leat_block *b)
 /* Waits for a sign without looking at other workers. */
 static void wait_blindly(struct lt_worker *here, int sign)
 {
-    here->until_look = INT_MAX;
+    here->duties.until_look = INT_MAX;
     WAIT_UNTIL(atomic_load(&seen) >= sign);
 }
 
@@ -166,7 +166,7 @@ static int count_stacks(void *arg)
 {
     (void)arg;
     struct lt_worker *here = lt_current_worker();
-    CHECK(here->magazine_count + here->credits >= lt_local_queue_length(&here->local_queue));
+    CHECK(lt_magazine_tasks(&here->magazine) >= lt_local_queue_length(&here->local_queue));
     return wait_for_end(NULL);
 }
 
@@ -181,15 +181,16 @@ static int take_while_another_is_to_start(void *scope)
     CHECK(lt_steal_look(here, lt_clock_now()));
     for (int64_t since = leat_now(); leat_now() - since < 2 * LT_LATE_US * LEAT_US;)
         ;
-    lt_stack_credits_return(here->credits);
-    here->credits = AT_ONCE - here->magazine_count;
-    CHECK(lt_stack_credits_get(here->credits));
+    lt_stack_credits_return(here->magazine.credits);
+    here->magazine.credits = AT_ONCE - here->magazine.count;
+    CHECK(lt_stack_credits_get(here->magazine.credits));
     CHECK_IS(0, leat_go_block(scope, &block, end_at_once));
     CHECK_IS(0, leat_go(scope, count_stacks, NULL));
-    here->direct_left = here->stride; /* so this task and the block count as one party each, */
-    here->until_look = 2;
-    here->tick = 0; /* the look is due whatever the cheap clock says, */
-    here->pace = 0; /* and this worker's parties are fast */
+    here->direct_left =
+        here->duties.stride; /* so this task and the block count as one party each, */
+    here->duties.until_look = 2;
+    here->duties.tick = 0; /* the look is due whatever the cheap clock says, */
+    here->duties.pace = 0; /* and this worker's parties are fast */
     lt_duties_begin(here, lt_clock_now());
     CHECK_IS(-EPIPE, leat_recv(end, NULL));
     return 0;
@@ -305,9 +306,9 @@ static int looks_at_timers_by_strides(void *arg)
     leat_scope *s = leat_scope_open(leat_after(600 * LEAT_S));
     struct lt_worker *here = lt_current_worker();
     uint64_t tick = here->wheel.tick;
-    here->stride = LT_DIRECT_SWITCHES;
-    here->until_look = INT_MAX; /* so the stride stays */
-    here->timed_at = atomic_load(&here->tally.switches);
+    here->duties.stride = LT_DIRECT_SWITCHES;
+    here->duties.until_look = INT_MAX; /* so the stride stays */
+    here->duties.timed_at = atomic_load(&here->tally.switches);
     for (int i = 0; i < LT_DIRECT_SWITCHES / 4; i++) { /* two parties each time */
         CHECK_IS(0, leat_go_block(s, &block, end_at_once));
         CHECK_IS(0, leat_block_join(&block));

@@ -412,9 +412,9 @@ static int takes_nothing_from_an_empty_queue(void *arg)
     CHECK_IS(0, leat_pin());
     struct lt_worker *here = lt_current_worker(), *other = lt_runtime.workers[!here->index];
     uint32_t head = atomic_load(&other->local_queue.head);
-    struct lt_seen *seen = &here->seen[other->index];
+    struct lt_seen *seen = &here->stealing.seen[other->index];
     seen->head = seen->tail = head + INT32_MAX;
-    here->looked = leat_now() - 3600 * LEAT_S;
+    here->stealing.looked = leat_now() - 3600 * LEAT_S;
     lt_worker_go_in(here);
     lt_steal(here, leat_now());
     lt_worker_go_out(here);

@@ -72,7 +72,7 @@ static void keeps_no_opener_waiting(void **state)
 static int note_units(void *arg)
 {
     _Atomic unsigned *most = arg;
-    unsigned units = atomic_load(&lt_current_worker()->units);
+    unsigned units = atomic_load(&lt_current_worker()->units.count);
     if (atomic_load(most) < units)
         atomic_store(most, units);
     return 0;

@@ -13,18 +13,31 @@
  * slow. */
 #pragma once
 
-#include "sched/worker.h"
+#include <stdbool.h>
+#include <stdint.h>
 
-/* Whether it is time to look at the clock, for a worker with fast parties once in a while. */
-bool lt_duties_look_is_due(struct lt_worker *worker);
+struct lt_worker;
+
+/* Only the worker uses it; thieves take `pace` from their own. */
+struct lt_duties {
+    unsigned stride;     /* parties from one visit of the scheduler to the next */
+    int until_look;      /* parties until the worker looks at the clock, */
+    unsigned unlooked;   /* times that it did not since it last did, */
+    int64_t tick;        /* and the cheap clock then */
+    int64_t pace;        /* ns a party takes, */
+    int64_t paced;       /* counted since then, */
+    uint64_t paced_from; /* when it had made this many switches */
+    uint64_t timed_at;   /* switches when it last looked at its timers */
+    int64_t rung;        /* when it last woke up for a timer, */
+    uint64_t fired;      /* timers fired by then, */
+    int64_t rest;        /* and for how long it wakes for no other */
+};
+
+void lt_duties_init(struct lt_duties *duties);
 
 /* Counts a stride of parties, without a visit of the scheduler. True: the scheduler should look at
  * the clock. */
-static inline bool lt_duties_may_look(struct lt_worker *worker)
-{
-    worker->until_look -= (int)worker->stride;
-    return LT_UNLIKELY(worker->until_look <= 0) && lt_duties_look_is_due(worker);
-}
+bool lt_duties_may_look(struct lt_duties *duties);
 
 /* Inside: the worker's duties, before it runs the next party. */
 void lt_duties_see_to(struct lt_worker *worker);

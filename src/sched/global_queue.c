@@ -18,7 +18,7 @@ static void add_to_count(size_t n)
 void lt_global_queue_push(struct lt_worker *worker, struct lt_party *party)
 {
     if (worker)
-        worker->credits -= lt_needs_credit(party);
+        worker->magazine.credits -= lt_needs_credit(party);
     party->next = NULL;
     lt_lock(&queue.lock);
     if (!queue.head)
@@ -50,7 +50,7 @@ bool lt_global_queue_take(struct lt_worker *worker)
         bool brings_credit = lt_needs_credit(party);
         if (!lt_local_queue_push(&worker->local_queue, party)) /* from now on a thief may take it */
             break;
-        worker->credits += brings_credit;
+        worker->magazine.credits += brings_credit;
         queue.head = next;
         taken++;
     }

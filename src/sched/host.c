@@ -61,10 +61,10 @@ __attribute__((noinline)) static bool may_go_on(struct lt_worker *worker)
     if (lt_world() || lt_global_queue_any() || lt_worker_has_mail(worker) ||
         lt_worker_is_nudged(worker) || lt_shared_timers_have_moved(&worker->shared_timers) ||
         (worker->wheel.count && lt_wheel_is_due(&worker->wheel, lt_clock_now())) ||
-        lt_reactor_is_due(&worker->reactor) || lt_duties_may_look(worker))
+        lt_reactor_is_due(&worker->reactor) || lt_duties_may_look(&worker->duties))
         return false;
-    worker->direct_left = worker->stride;
-    lt_tally_add(&worker->tally.switches, worker->stride);
+    worker->direct_left = worker->duties.stride;
+    lt_tally_add(&worker->tally.switches, worker->duties.stride);
     lt_tally_set(&worker->tally.timers, worker->wheel.count);
     return true;
 }
@@ -164,30 +164,12 @@ SWITCHES void lt_host_hold_up(struct lt_task *task)
     *worker->errno_here = saved;
 }
 
-/* Keeps a pooled stack that the task is about to leave for good. If the magazine is full, returns
- * its oldest stack instead: this one is still in use, and the oldest is known early enough to
- * prefetch it. */
-static void keep_stack(struct lt_worker *worker, struct lt_stack *stack)
-{
-    enum { AHEAD = 4 };
-    worker->fetch_next = 1;
-    if (worker->magazine_count < LT_STACK_MAGAZINE) {
-        worker->magazine[worker->magazine_count++] = stack;
-        return;
-    }
-    unsigned oldest = worker->oldest++ % LT_STACK_MAGAZINE;
-    struct lt_stack *left = worker->magazine[oldest];
-    worker->magazine[oldest] = stack;
-    lt_stack_return(&worker->returned, left,
-                    worker->magazine[(oldest + AHEAD) % LT_STACK_MAGAZINE]);
-}
-
 SWITCHES static void leave_for_good(struct lt_worker *worker, struct lt_stack *stack, bool pooled)
 {
     lt_tally_add(&worker->tally.live, UINT64_MAX);
     struct lt_task *next = NULL;
     if (pooled) {
-        keep_stack(worker, stack);
+        lt_magazine_keep(&worker->magazine, stack);
         next = worker->pending ? NULL : next_directly(worker);
     } else {
         worker->ended = stack;
@@ -262,40 +244,13 @@ SWITCHES static void host(void *first)
     leave_for_good(worker, stack, pooled);
 }
 
-/* Redeems more stacks each time, until it gets one back. */
-static void redeem_stacks(struct lt_worker *worker)
-{
-    size_t n = worker->fetch_next;
-    if (n > worker->credits)
-        n = worker->credits;
-    lt_stack_redeem(worker->magazine, n);
-    worker->magazine_count = (unsigned)n;
-    worker->credits -= n;
-    worker->fetch_next =
-        2 * worker->fetch_next < LT_STACK_AHEAD ? 2 * worker->fetch_next : LT_STACK_AHEAD;
-}
-
 SWITCHES void lt_host_start(struct lt_worker *worker, struct lt_task *task)
 {
-    struct lt_stack *stack = task->stack;
-    if (!stack) {
-        if (!worker->magazine_count)
-            redeem_stacks(worker);
-        stack = worker->magazine[--worker->magazine_count];
-    }
+    struct lt_stack *stack = task->stack ? task->stack : lt_magazine_take(&worker->magazine);
     lt_tally_add(&worker->tally.live, 1);
     begin_task(worker, task, stack);
     lt_fiber_renew(&stack->fiber);
     lt_fiber_leave(&worker->fiber, &stack->fiber, 0);
     lt_switch_start(&worker->sp, lt_stack_top(stack), host, task);
     lt_fiber_arrive(&worker->fiber, 0, NULL);
-}
-
-void lt_host_close(struct lt_worker *worker)
-{
-    while (worker->magazine_count)
-        lt_stack_return(&worker->returned, worker->magazine[--worker->magazine_count], NULL);
-    lt_stack_return_now(&worker->returned);
-    lt_stack_credits_return(worker->credits);
-    worker->credits = 0;
 }

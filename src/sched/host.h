@@ -63,6 +63,3 @@ LT_FETCHES void lt_host_fetch(const struct lt_task *task, size_t lines)
 
 /* Takes the next ready party off the list; NULL if there is none. */
 struct lt_party *lt_worker_next_ready(struct lt_worker *worker);
-
-/* Returns all stacks and credits that the worker keeps to the pool. */
-void lt_host_close(struct lt_worker *worker);

@@ -379,7 +379,7 @@ static bool finds_some_by_last_look(struct lt_worker *worker, int64_t now)
     unsigned workers = lt_runtime.worker_count, processors = lt_runtime.processors;
     int64_t others = (workers < processors ? workers : processors) - 1;
     return others > 0 && !worker->spin.offers &&
-           now - worker->looked >= others * LT_STEAL_AFTER_US * LEAT_US &&
+           now - worker->stealing.looked >= others * LT_STEAL_AFTER_US * LEAT_US &&
            lt_steal(worker, now) == LT_LOOT_TAKEN;
 }
 
@@ -449,7 +449,7 @@ void lt_idle(struct lt_worker *worker)
          * later, or gives it news, sees that it must wake it. */
         atomic_store_explicit(&worker->asleep, how, memory_order_seq_cst);
         struct role role = role_of(worker, watch.rests);
-        int64_t now = worker->woke = lt_clock_now();
+        int64_t now = worker->activity.woke = lt_clock_now();
         if (now >= due)
             lt_duties_woke_for_timer(worker, now);
         if (lt_worker_has_news(worker) || worker->ready_head || now >= due ||
@@ -466,7 +466,7 @@ void lt_idle(struct lt_worker *worker)
     /* Relaxed: a thread that sees this late only wakes it in vain. */
     atomic_store_explicit(&worker->reclaim, 0, memory_order_relaxed);
     lt_takeover_end_sleep(worker);
-    lt_duties_begin(worker, worker->woke);
+    lt_duties_begin(worker, worker->activity.woke);
     become_active(worker);
     worker->surplus = !stole && (is_crowded() || joins_others(worker));
     if (watches_are_vain())

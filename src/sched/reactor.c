@@ -465,9 +465,9 @@ void lt_reactor_sleep(struct lt_worker *worker, int64_t until)
     long n = ns < 0 ? 0 : wait_for_events(worker->reactor.epoll, events, ns);
     lt_owned_come_back(&worker->own);
     errno = saved;
-    int64_t begun = worker->woke;
-    worker->woke = worker->reactor.looked = lt_clock_now();
-    worker->reactor.waited = n == 1 && worker->woke - begun > AT_ONCE &&
+    int64_t begun = worker->activity.woke;
+    worker->activity.woke = worker->reactor.looked = lt_clock_now();
+    worker->reactor.waited = n == 1 && worker->activity.woke - begun > AT_ONCE &&
                              lt_uring_is(&worker->reactor.ring, LT_URING_UNUSED);
     report_all(events, n);
 }

@@ -4,7 +4,6 @@
 #include "arch/stack.h"
 #include "base/cancel.h"
 #include "base/config.h"
-#include "sched/host.h"
 #include "sched/runtime.h"
 
 #include <errno.h>
@@ -12,12 +11,12 @@
 
 static size_t kept(const struct lt_worker *worker)
 {
-    return worker->magazine_count + worker->returned.count + worker->credits;
+    return lt_magazine_stacks(&worker->magazine) + worker->magazine.credits;
 }
 
 static void publish(struct lt_worker *worker)
 {
-    lt_tally_set(&worker->tally.magazine, worker->magazine_count + worker->returned.count);
+    lt_tally_set(&worker->tally.magazine, lt_magazine_stacks(&worker->magazine));
     /* Sequentially consistent, against a thread that finds memory short and then reads this: one of
      * the two sees the other. */
     atomic_store_explicit(&worker->reclaim, (unsigned)kept(worker), memory_order_seq_cst);
@@ -25,13 +24,13 @@ static void publish(struct lt_worker *worker)
 
 void lt_reclaim_settle(struct lt_worker *worker)
 {
-    if (worker->credits > LT_CREDIT_BATCH) {
-        lt_stack_credits_return(worker->credits - LT_CREDIT_BATCH);
-        worker->credits = LT_CREDIT_BATCH;
+    if (worker->magazine.credits > LT_CREDIT_BATCH) {
+        lt_stack_credits_return(worker->magazine.credits - LT_CREDIT_BATCH);
+        worker->magazine.credits = LT_CREDIT_BATCH;
     }
     publish(worker);
     if (LT_UNLIKELY(lt_stack_is_short()) && kept(worker)) {
-        lt_host_close(worker);
+        lt_magazine_close(&worker->magazine);
         publish(worker);
     }
 }

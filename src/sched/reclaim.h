@@ -6,9 +6,9 @@
  * short. */
 #pragma once
 
-#include "sched/worker.h"
-
 #include <stdbool.h>
+
+struct lt_worker;
 
 /* Called by an idle worker each time before it sleeps. */
 void lt_reclaim_settle(struct lt_worker *worker);

@@ -171,7 +171,7 @@ static struct lt_worker *worker_get(const struct lt_runtime *rt)
 
 static void worker_put(const struct lt_runtime *rt, struct lt_worker *worker)
 {
-    lt_free(worker->seen);
+    lt_free(worker->stealing.seen);
     lt_free(worker->fault_stack);
     /* Nudges of tasks that have ended. Relaxed: no thread is left that reads them. */
     atomic_store_explicit(&worker->nudges, NULL, memory_order_relaxed);
@@ -190,15 +190,14 @@ static struct lt_worker *worker_new(const struct lt_runtime *rt, unsigned index)
     atomic_store_explicit(&worker->reclaim, 0, memory_order_relaxed);
     worker->ready_end = &worker->ready_head;
     worker->budget = LT_OP_BUDGET;
-    worker->units_next = 1;
+    worker->units.next = 1;
     lt_spin_init(&worker->spin);
-    worker->fetch_next = 1;
-    worker->stride = LT_DIRECT_SWITCHES;
-    worker->until_look = LT_LOOKS_APART;
+    worker->magazine.fetch_next = 1;
+    lt_duties_init(&worker->duties);
     LT_SET_HINT(worker->next_timer, LEAT_NEVER);
-    worker->seen = lt_alloc(rt->worker_count * sizeof *worker->seen);
+    worker->stealing.seen = lt_alloc(rt->worker_count * sizeof *worker->stealing.seen);
     worker->fault_stack = lt_alloc(LT_FAULT_STACK);
-    if (!worker->seen || !worker->fault_stack) {
+    if (!worker->stealing.seen || !worker->fault_stack) {
         worker_put(rt, worker);
         return NULL;
     }
@@ -234,7 +233,7 @@ static void tear_down(struct lt_runtime *rt)
     if (rt->workers)
         lt_reactors_close();
     for (unsigned i = 0; rt->workers && i < rt->worker_count && rt->workers[i]; i++) {
-        lt_host_close(rt->workers[i]);
+        lt_magazine_close(&rt->workers[i]->magazine);
         lt_free(rt->workers[i]->spare_scope);
         worker_put(rt, rt->workers[i]);
     }

@@ -1,6 +1,8 @@
 #include "sched/slab.h"
 
 #include "base/alloc.h"
+#include "base/lock.h"
+#include "sched/worker.h"
 
 #include <string.h>
 
@@ -102,8 +104,8 @@ __attribute__((noinline)) static struct lt_task *get_shared(struct lt_worker *wo
     while (!(task = take()) && add_slab()) {
     }
     for (unsigned i = 1; task && worker && i < LT_TASK_MAGAZINE / 2 && (another = take()); i++) {
-        push(&worker->free_tasks, another);
-        worker->free_count++;
+        push(&worker->free_tasks.first, another);
+        worker->free_tasks.count++;
     }
     lt_unlock(&shared.lock);
     if (task)
@@ -113,10 +115,10 @@ __attribute__((noinline)) static struct lt_task *get_shared(struct lt_worker *wo
 
 struct lt_task *lt_slab_get(struct lt_worker *worker)
 {
-    struct lt_task *task = worker ? pop(&worker->free_tasks) : NULL;
+    struct lt_task *task = worker ? pop(&worker->free_tasks.first) : NULL;
     if (LT_UNLIKELY(!task))
         return get_shared(worker);
-    worker->free_count--;
+    worker->free_tasks.count--;
     lt_clear(task, offsetof(struct lt_task, left));
     return task;
 }
@@ -131,8 +133,8 @@ __attribute__((noinline)) static void put_shared(struct lt_task *task)
 __attribute__((noinline)) static void halve_magazine(struct lt_worker *worker)
 {
     lt_lock(&shared.lock);
-    for (; worker->free_count > LT_TASK_MAGAZINE / 2; worker->free_count--)
-        push(&shared.free, pop(&worker->free_tasks));
+    for (; worker->free_tasks.count > LT_TASK_MAGAZINE / 2; worker->free_tasks.count--)
+        push(&shared.free, pop(&worker->free_tasks.first));
     lt_unlock(&shared.lock);
 }
 
@@ -142,8 +144,8 @@ void lt_slab_put(struct lt_worker *worker, struct lt_task *task)
         put_shared(task);
         return;
     }
-    push(&worker->free_tasks, task);
-    if (LT_UNLIKELY(++worker->free_count > LT_TASK_MAGAZINE))
+    push(&worker->free_tasks.first, task);
+    if (LT_UNLIKELY(++worker->free_tasks.count > LT_TASK_MAGAZINE))
         halve_magazine(worker);
 }
 

@@ -5,7 +5,14 @@
  * lock. Slabs live until the runtime stops, so a descriptor's memory stays a descriptor. */
 #pragma once
 
-#include "sched/worker.h"
+struct lt_task;
+struct lt_worker;
+
+/* The free ones that a worker keeps. */
+struct lt_free_tasks {
+    struct lt_task *first; /* linked by party.next */
+    unsigned count;
+};
 
 /* A descriptor, zeroed but for `left`. `worker` is the caller's own, or NULL. NULL when memory has
  * run out. */

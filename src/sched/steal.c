@@ -54,11 +54,11 @@ static int32_t count_old(const struct lt_seen *now, uint32_t tail)
 
 static struct change compare(const struct lt_worker *thief, struct lt_worker *victim, int64_t time)
 {
-    const struct lt_seen *before = &thief->seen[victim->index];
+    const struct lt_seen *before = &thief->stealing.seen[victim->index];
     struct lt_seen now = see(victim);
     return (struct change){
         .victim = victim,
-        .time = time - thief->looked,
+        .time = time - thief->stealing.looked,
         .still = time - before->since,
         .started = now.head - before->head,
         .made = now.tail - before->tail,
@@ -127,9 +127,9 @@ static uint32_t room(struct lt_worker *worker)
     /* `pending` has left the queue, and may need a stack, too. */
     uint32_t queued = lt_local_queue_length(&worker->local_queue) + (worker->pending != NULL);
     size_t wanted = queued + STEAL_MOST;
-    if (worker->magazine_count + worker->credits < wanted && lt_stack_credits_get(STEAL_MOST))
-        worker->credits += STEAL_MOST;
-    size_t stacks = worker->magazine_count + worker->credits;
+    if (lt_magazine_tasks(&worker->magazine) < wanted && lt_stack_credits_get(STEAL_MOST))
+        worker->magazine.credits += STEAL_MOST;
+    size_t stacks = lt_magazine_tasks(&worker->magazine);
     size_t most = stacks < LT_LOCAL_QUEUE_SIZE ? stacks : LT_LOCAL_QUEUE_SIZE;
     most = most < wanted ? most : wanted;
     return most > queued ? (uint32_t)most - queued : 0;
@@ -155,7 +155,8 @@ static bool is_making(struct lt_worker *thief, const struct change *c)
         return false;
     if (is_brief(c))
         return true;
-    return c->made > (uint32_t)c->new && thief->patience < PATIENCE && ++thief->patience;
+    return c->made > (uint32_t)c->new && thief->stealing.patience < PATIENCE &&
+           ++thief->stealing.patience;
 }
 
 static bool new_pay(struct lt_worker *thief, const struct change *c)
@@ -167,16 +168,16 @@ static bool new_pay(struct lt_worker *thief, const struct change *c)
 
 static uint32_t take_new(struct lt_worker *thief, const struct change *c)
 {
-    const struct lt_seen *seen = &thief->seen[c->victim->index];
-    size_t credits = thief->credits;
+    const struct lt_seen *seen = &thief->stealing.seen[c->victim->index];
+    size_t credits = thief->magazine.credits;
     uint32_t half = ((uint32_t)c->new + 1) / 2, most = room(thief);
     struct lt_party *taken[STEAL_MOST];
     uint32_t n =
         lt_local_queue_steal(&c->victim->local_queue, seen->tail, half < most ? half : most, taken);
-    if (n == 0 && thief->credits > credits) {
+    if (n == 0 && thief->magazine.credits > credits) {
         /* The thief may sleep on, and has recorded what it keeps: sched/reclaim.h. */
-        lt_stack_credits_return(thief->credits - credits);
-        thief->credits = credits;
+        lt_stack_credits_return(thief->magazine.credits - credits);
+        thief->magazine.credits = credits;
     }
     for (uint32_t i = 0; i < n; i++)
         lt_local_queue_push(&thief->local_queue, taken[i]); /* there is room */
@@ -346,10 +347,10 @@ static unsigned busy(const struct lt_worker *worker, int64_t now)
 bool lt_steal_look(struct lt_worker *thief, int64_t now)
 {
     bool any = false;
-    thief->looked = now;
+    thief->stealing.looked = now;
     for (unsigned i = 1; i < lt_runtime.worker_count; i++) {
         struct lt_worker *victim = nth(thief, i);
-        struct lt_seen *seen = &thief->seen[victim->index], before = *seen;
+        struct lt_seen *seen = &thief->stealing.seen[victim->index], before = *seen;
         *seen = see(victim);
         bool still =
             seen->head == before.head && seen->tail == before.tail && seen->done == before.done;
@@ -371,7 +372,7 @@ enum lt_loot lt_steal(struct lt_worker *thief, int64_t now)
         most = loot > most ? loot : most;
     }
     if (most != LT_LOOT_LATER)
-        thief->patience = 0;
+        thief->stealing.patience = 0;
     lt_steal_look(thief, now);
     return most;
 }
@@ -421,7 +422,7 @@ int64_t lt_steal_next(const struct lt_worker *thief)
 /* A worker that is merely slow is as busy as this one, and serves its parties as soon. */
 static bool is_late(const struct lt_worker *worker, const struct change *c)
 {
-    return is_held_up(c) && c->still >= LT_LATE_PARTIES * worker->pace;
+    return is_held_up(c) && c->still >= LT_LATE_PARTIES * worker->duties.pace;
 }
 
 void lt_look_after_others(struct lt_worker *worker, int64_t now)

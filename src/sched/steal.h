@@ -26,7 +26,26 @@
  * belong to a worker. */
 #pragma once
 
-#include "sched/worker.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct lt_party;
+struct lt_worker;
+
+/* What a thief has seen of a worker: the ends of its local queue, and how far it is in its work. */
+struct lt_seen {
+    uint32_t head, tail;
+    uint64_t done;  /* switches since the start, more or less, */
+    uint32_t spent; /* and operations that did not wait */
+    int64_t since;  /* when a look first found it that far */
+};
+
+/* Only the worker uses it. */
+struct lt_stealing {
+    struct lt_seen *seen; /* each worker at the last look, */
+    int64_t looked;       /* and when that was */
+    unsigned patience;    /* looks that took nothing although something waited */
+};
 
 /* The result of a round of looks. */
 enum lt_loot {

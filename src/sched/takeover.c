@@ -3,11 +3,12 @@
 #include "base/clock.h"
 #include "base/gap.h"
 #include "sched/steal.h"
+#include "sched/worker.h"
 
 /* Only the worker sets the word, and a waker that reads an old value loses nothing. */
 static void let_take_over(struct lt_worker *worker, bool may)
 {
-    LT_SET_HINT(worker->was_brief, may);
+    LT_SET_HINT(worker->activity.was_brief, may);
 }
 
 /* Modulo 2^32. The switches as of the last look of its scheduler. */
@@ -19,15 +20,15 @@ static uint32_t operations(const struct lt_worker *worker)
 
 static void begin_activity(struct lt_worker *worker, int64_t now)
 {
-    worker->operations = operations(worker);
-    worker->resumed = now;
+    worker->activity.operations = operations(worker);
+    worker->activity.resumed = now;
 }
 
 /* Whether its parties did little but talk. */
 static bool has_talked(const struct lt_worker *worker, int64_t dry)
 {
-    int64_t time = dry - worker->resumed;
-    uint32_t done = operations(worker) - worker->operations;
+    int64_t time = dry - worker->activity.resumed;
+    uint32_t done = operations(worker) - worker->activity.operations;
     return time < LT_BRIEF_NS && (time < LT_SLOW_NS || time < LT_TALK_NS * (int64_t)done);
 }
 
@@ -65,13 +66,13 @@ bool lt_takeover_look(struct lt_worker *worker, int64_t dry)
 
 void lt_takeover_begin_sleep(struct lt_worker *worker, int64_t dry)
 {
-    let_take_over(worker, dry - worker->woke < LT_BRIEF_NS);
+    let_take_over(worker, dry - worker->activity.woke < LT_BRIEF_NS);
 }
 
 void lt_takeover_end_sleep(struct lt_worker *worker)
 {
     let_take_over(worker, false);
-    begin_activity(worker, worker->woke);
+    begin_activity(worker, worker->activity.woke);
 }
 
 /* Inside the idle worker, which published this before it slept, and may sleep for long: dumps and
@@ -87,7 +88,7 @@ static void publish_timers(struct lt_worker *idle)
 
 bool lt_takeover(struct lt_worker *waker, struct lt_worker *idle, struct lt_party *party)
 {
-    if (!LT_HINT(idle->was_brief) || lt_steal_stays(idle, party))
+    if (!LT_HINT(idle->activity.was_brief) || lt_steal_stays(idle, party))
         return false;
     bool before = lt_worker_enter(waker), moved = false;
     bool several_wait = waker->ready_head && waker->ready_head->next;

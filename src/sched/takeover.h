@@ -17,7 +17,19 @@
  * many are left, and adds nothing. */
 #pragma once
 
-#include "sched/worker.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct lt_party;
+struct lt_worker;
+
+/* Only the worker writes it. */
+struct lt_activity {
+    int64_t woke;        /* since when it is active, plus the time of its calls of others */
+    int64_t resumed;     /* when it last found something to run again, */
+    uint32_t operations; /* and how many it had done by then */
+    bool was_brief;      /* it is idle, and parties may be taken over; a hint */
+};
 
 /* The waker's own thread: takes over a party that it makes ready and that is in no list, if the
  * party's worker is idle and had little to do. (That worker may just be active again, which does no

@@ -16,7 +16,7 @@ static bool reserve_stack(struct lt_worker *worker)
 {
     if (!worker)
         return lt_stack_credits_get(1) || lt_reclaim_get_one();
-    if (LT_LIKELY(worker->magazine_count + worker->credits >
+    if (LT_LIKELY(lt_magazine_tasks(&worker->magazine) >
                   lt_local_queue_length(&worker->local_queue)))
         return true;
     size_t n = LT_CREDIT_BATCH;
@@ -25,7 +25,7 @@ static bool reserve_stack(struct lt_worker *worker)
         if (!lt_stack_credits_get(n) && !lt_reclaim_get_one())
             return false;
     }
-    worker->credits += n;
+    worker->magazine.credits += n;
     return true;
 }
 

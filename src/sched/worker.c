@@ -64,7 +64,7 @@ static void call(struct lt_worker *worker, uint32_t how)
     else if (how == LT_SLEEPS_IN_EPOLL)
         lt_bell_ring(worker->reactor.bell);
     if (here)
-        here->woke += lt_clock_now() - begun;
+        here->activity.woke += lt_clock_now() - begun;
 }
 
 bool lt_worker_wake(struct lt_worker *worker)
@@ -103,7 +103,7 @@ static void receive_new(struct lt_worker *worker, struct lt_party *party)
     bool brings_credit = lt_needs_credit(party);
     lt_tally_add(&worker->tally.sent, 1);
     if (worker == lt_current_worker() && lt_local_queue_push(&worker->local_queue, party))
-        worker->credits += brings_credit;
+        worker->magazine.credits += brings_credit;
     else
         lt_global_queue_push(NULL, party);
 }
@@ -183,9 +183,9 @@ struct lt_worker *lt_worker_with_fewest(void)
  * meant for the new task. */
 static bool has_credit(struct lt_worker *worker)
 {
-    if (!worker->credits)
-        worker->credits = lt_stack_credits_get(1);
-    return worker->credits > 0;
+    if (!worker->magazine.credits)
+        worker->magazine.credits = lt_stack_credits_get(1);
+    return worker->magazine.credits > 0;
 }
 
 void lt_launch_at(struct lt_worker *worker, struct lt_party *party)
@@ -196,7 +196,7 @@ void lt_launch_at(struct lt_worker *worker, struct lt_party *party)
         return;
     }
     if (here)
-        here->credits -= lt_needs_credit(party);
+        here->magazine.credits -= lt_needs_credit(party);
     atomic_fetch_add_explicit(&worker->sent, 1, memory_order_relaxed);
     lt_worker_post(worker, party);
 }
@@ -213,9 +213,9 @@ void lt_worker_tidy(struct lt_worker *worker)
  * refused.) */
 static void count(struct lt_worker *worker)
 {
-    unsigned left = worker->direct_left, n = worker->stride - left + (left != 0);
+    unsigned left = worker->direct_left, n = worker->duties.stride - left + (left != 0);
     lt_tally_add(&worker->tally.switches, n);
-    worker->until_look -= (int)n;
+    worker->duties.until_look -= (int)n;
 }
 
 /* An unstarted party: taken before, from the local queue, or from the global queue. Now and then
@@ -369,9 +369,9 @@ void *lt_worker_main(void *argument)
     lt_worker_begin(worker);
     prctl(PR_SET_TIMERSLACK, 1UL); /* else the kernel adds 50 us to every sleep */
     lt_worker_go_in(worker);
-    worker->woke = lt_clock_now();
+    worker->activity.woke = lt_clock_now();
     lt_takeover_end_sleep(worker);
-    lt_duties_begin(worker, worker->woke);
+    lt_duties_begin(worker, worker->activity.woke);
     /* Acquire: sees what happened before the stop. */
     while (!atomic_load_explicit(&lt_runtime.stopping, memory_order_acquire)) {
         lt_duties_see_to(worker);

@@ -1,4 +1,5 @@
-/* worker.h: a worker: one OS thread that runs tasks.
+/* worker.h: a worker: one OS thread that runs tasks. Each part of its struct belongs to the file
+ * that defines the part's type.
  *
  * Its queues:
  *  - `ready`: started tasks, blocks and jobs, a plain list under `own`;
@@ -18,8 +19,6 @@
  *    this wheel.
  *  - A party whose wait is over may be moved, in the ready list, in the inbox or before it is in
  *    one of them. The running task and pinned tasks may not.
- *  - magazine_count + credits >= tasks without a stack in the local queue and in `pending`: each
- *    can be started.
  *  - A party is in at most one of these queues.
  *  - `nudges` is a second such stack, not reversed, of tasks that stay where they are and are only
  *    looked at. The worker looks at some at a time; the rest stays in `taken_nudges`.
@@ -31,11 +30,16 @@
 
 #include "base/owned.h"
 #include "base/wheel.h"
+#include "sched/duties.h"
 #include "sched/idle.h"
 #include "sched/kinds.h"
 #include "sched/local_queue.h"
+#include "sched/magazine.h"
 #include "sched/reactor.h"
 #include "sched/shared_timer.h"
+#include "sched/slab.h"
+#include "sched/steal.h"
+#include "sched/takeover.h"
 #include "sched/task.h"
 
 #include <pthread.h>
@@ -87,12 +91,11 @@ enum {
     LT_SLEEP_ONE = 8
 };
 
-/* A thief's view of a worker: the ends of its local queue, and how far it is in its work. */
-struct lt_seen {
-    uint32_t head, tail;
-    uint64_t done;  /* switches since the start, more or less, */
-    uint32_t spent; /* and operations that did not wait */
-    int64_t since;  /* when a look first found it that far */
+/* Units of a scope that a worker has taken in advance: see scope/scope.h. Only it writes them. */
+struct lt_taken_units {
+    _Atomic(leat_scope *) of;
+    _Atomic uint32_t count;
+    uint32_t next; /* how many to take the next time */
 };
 
 struct lt_worker {
@@ -107,49 +110,25 @@ struct lt_worker {
     int *errno_here;       /* the thread's errno */
     unsigned direct_left;  /* until inbox, nudges and timers are looked at; a hint for thieves */
     _Atomic(struct lt_task *) taken_nudges; /* nudges taken off the list and not looked at yet */
-    unsigned budget;                        /* operations until a task yields; a hint for thieves */
+    unsigned budget;                        /* operations until a task yields, */
+    uint32_t budgets;                       /* and budgets spent; hints for thieves */
     unsigned block_calls;                   /* on its stack, of leat_block_call */
     bool surplus;                           /* active beside others that keep all processors busy */
     bool started_last;        /* the last thing run was a task's start: a ready party is next */
+    unsigned starts;          /* of parties that had not started */
     struct lt_party *pending; /* taken from the local queue, to start next */
     struct lt_stack *ended;   /* a stack to be unmapped once it has been left */
-    struct lt_stack *magazine[LT_STACK_MAGAZINE];
-    unsigned magazine_count;
-    unsigned oldest;     /* index in the full magazine */
-    unsigned fetch_next; /* stacks to redeem when there is none */
-    size_t credits;
+    struct lt_taken_units units;
     leat_scope *spare_scope; /* memory for the next scope, or NULL */
-    /* Units that it has taken in advance: see scope/scope.h. Only it writes them. */
-    _Atomic(leat_scope *) units_of;
-    _Atomic uint32_t units;
-    uint32_t units_next;        /* how many to take the next time */
-    struct lt_task *free_tasks; /* linked by party.next */
-    unsigned free_count;
-    struct lt_seen *seen; /* as a thief: each worker at the last look, */
-    int64_t looked;       /* and when that was; */
-    unsigned patience;    /* looks that took nothing although something waited; */
-    int until_look;       /* parties until it looks at the clock: see sched/duties.h */
-    unsigned starts;
-    uint32_t budgets;       /* that it has spent; a hint for thieves */
-    int64_t notified_until; /* as the watcher: see sched/idle.c */
-    int64_t rung;           /* when it last woke up for a timer, */
-    uint64_t fired;         /* timers fired by then, */
-    int64_t rest;           /* and for how long it wakes for no other */
+    struct lt_free_tasks free_tasks;
+    struct lt_magazine magazine;
+    struct lt_duties duties;
+    struct lt_stealing stealing;
+    struct lt_activity activity;
     struct lt_spin spin;    /* for news, before it sleeps */
-    int64_t woke;           /* since when it is active, plus the time of its calls of others, */
-    int64_t resumed;        /* when it last found something to run again, */
-    uint32_t operations;    /* and how many it had done by then: see sched/takeover.h */
-    bool was_brief;         /* it is idle, and parties may be taken over; a hint */
+    int64_t notified_until; /* as the watcher: see sched/idle.c */
     unsigned index;
-    unsigned stride;                /* parties from one visit of its scheduler to the next */
-    unsigned unlooked;              /* times that it did not look at the clock, */
-    int64_t tick;                   /* and the cheap clock then */
-    int64_t pace;                   /* ns a party takes, */
-    int64_t paced;                  /* counted since then, */
-    uint64_t paced_from;            /* when it had made this many switches; */
-    uint64_t timed_at;              /* and how many when it last looked at its timers */
-    void *fault_stack;              /* LT_FAULT_STACK bytes for sched/guard.h */
-    struct lt_stack_batch returned; /* stacks that did not fit in the magazine */
+    void *fault_stack; /* LT_FAULT_STACK bytes for sched/guard.h */
     pthread_t thread;
     struct lt_tally tally;                 /* read by others */
     struct lt_wheel wheel;                 /* inside */
@@ -180,7 +159,7 @@ static inline struct lt_task *lt_worker_running(const struct lt_worker *worker)
  * it had some, so a party may have become ready. */
 static inline bool lt_worker_settle(struct lt_worker *worker)
 {
-    if (LT_LIKELY(!atomic_load_explicit(&worker->units, memory_order_relaxed)))
+    if (LT_LIKELY(!atomic_load_explicit(&worker->units.count, memory_order_relaxed)))
         return false;
     lt_kinds.units_return(worker);
     return true;
@@ -189,7 +168,7 @@ static inline bool lt_worker_settle(struct lt_worker *worker)
 /* The same before it runs a party of that scope, if the units are another scope's. */
 static inline void lt_worker_settle_but(struct lt_worker *worker, const leat_scope *scope)
 {
-    if (scope != atomic_load_explicit(&worker->units_of, memory_order_relaxed))
+    if (scope != atomic_load_explicit(&worker->units.of, memory_order_relaxed))
         lt_worker_settle(worker);
 }
 

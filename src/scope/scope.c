@@ -69,27 +69,27 @@ enum { MOST_UNITS = 64 };
  * unless the worker changed away and back: a snapshot may be off by that. */
 static uint32_t units_of(const struct lt_worker *worker, const leat_scope *scope)
 {
-    if (atomic_load_explicit(&worker->units_of, memory_order_acquire) != scope)
+    if (atomic_load_explicit(&worker->units.of, memory_order_acquire) != scope)
         return 0;
-    uint32_t n = atomic_load_explicit(&worker->units, memory_order_acquire);
-    return atomic_load_explicit(&worker->units_of, memory_order_relaxed) == scope ? n : 0;
+    uint32_t n = atomic_load_explicit(&worker->units.count, memory_order_acquire);
+    return atomic_load_explicit(&worker->units.of, memory_order_relaxed) == scope ? n : 0;
 }
 
 static void set_units(struct lt_worker *worker, leat_scope *scope, uint32_t n)
 {
-    if (atomic_load_explicit(&worker->units_of, memory_order_relaxed) != scope) {
-        atomic_store_explicit(&worker->units, 0, memory_order_release);
-        atomic_store_explicit(&worker->units_of, scope, memory_order_release);
+    if (atomic_load_explicit(&worker->units.of, memory_order_relaxed) != scope) {
+        atomic_store_explicit(&worker->units.count, 0, memory_order_release);
+        atomic_store_explicit(&worker->units.of, scope, memory_order_release);
     }
-    atomic_store_explicit(&worker->units, n, memory_order_release);
+    atomic_store_explicit(&worker->units.count, n, memory_order_release);
 }
 
 void lt_scope_return_units(struct lt_worker *worker)
 {
-    leat_scope *scope = atomic_load_explicit(&worker->units_of, memory_order_relaxed);
+    leat_scope *scope = atomic_load_explicit(&worker->units.of, memory_order_relaxed);
     uint32_t n = units_of(worker, scope);
     set_units(worker, NULL, 0);
-    worker->units_next = 1;
+    worker->units.next = 1;
     if (n)
         remove_units(scope, n * TASK);
 }
@@ -97,7 +97,7 @@ void lt_scope_return_units(struct lt_worker *worker)
 /* Gives back units of another scope. Returns how many the worker holds for this one. */
 static uint32_t switch_units_to(struct lt_worker *worker, leat_scope *scope)
 {
-    if (atomic_load_explicit(&worker->units_of, memory_order_relaxed) != scope)
+    if (atomic_load_explicit(&worker->units.of, memory_order_relaxed) != scope)
         lt_scope_return_units(worker);
     return units_of(worker, scope);
 }
@@ -107,11 +107,11 @@ static uint32_t switch_units_to(struct lt_worker *worker, leat_scope *scope)
 static inline bool move_unit(struct lt_worker *worker, const leat_scope *scope, bool away)
 {
     /* Relaxed: the worker alone writes them. */
-    uint32_t n = atomic_load_explicit(&worker->units, memory_order_relaxed);
-    if (atomic_load_explicit(&worker->units_of, memory_order_relaxed) != scope ||
+    uint32_t n = atomic_load_explicit(&worker->units.count, memory_order_relaxed);
+    if (atomic_load_explicit(&worker->units.of, memory_order_relaxed) != scope ||
         n == (away ? 0 : MOST_UNITS))
         return false;
-    atomic_store_explicit(&worker->units, away ? n - 1 : n + 1, memory_order_release);
+    atomic_store_explicit(&worker->units.count, away ? n - 1 : n + 1, memory_order_release);
     return true;
 }
 
@@ -119,9 +119,9 @@ __attribute__((noinline)) static void enter_slow_path(struct lt_worker *worker, 
 {
     uint32_t left = switch_units_to(worker, scope);
     if (!left) {
-        left = worker->units_next;
-        if (worker->units_next < MOST_UNITS)
-            worker->units_next *= 2;
+        left = worker->units.next;
+        if (worker->units.next < MOST_UNITS)
+            worker->units.next *= 2;
         atomic_fetch_add_explicit(&scope->live, left * TASK, memory_order_relaxed);
     }
     set_units(worker, scope, left - 1);

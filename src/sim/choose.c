@@ -133,7 +133,7 @@ static struct lt_party *next_from_local_queue(struct lt_worker *worker)
 {
     struct lt_party *party = lt_local_queue_pop(&worker->local_queue);
     if (party && lt_needs_credit(party))
-        worker->credits--;
+        worker->magazine.credits--;
     return party;
 }
 
@@ -167,7 +167,7 @@ static void give_back(struct lt_worker *worker, struct lt_party *party)
     if (party->kind != LT_TASK || lt_task_home(LT_CONTAINER(party, struct lt_task, party)))
         lt_worker_append_inside(worker, party);
     else if (lt_local_queue_push(&worker->local_queue, party))
-        worker->credits += lt_needs_credit(party);
+        worker->magazine.credits += lt_needs_credit(party);
     else
         lt_global_queue_push(NULL, party);
 }
@@ -229,6 +229,6 @@ struct lt_candidate lt_sim_choose(struct lt_sim *sim)
     digest(sim, (uint64_t)chosen.number << 8 | chosen.party->kind);
     digest(sim, (uint64_t)sim->doors.now);
     if (lt_needs_credit(chosen.party))
-        chosen.worker->credits++;
+        chosen.worker->magazine.credits++;
     return chosen;
 }

@@ -95,7 +95,7 @@ static void move(struct lt_sim *sim, struct lt_candidate *candidate)
     if (!lt_stack_credits_get(credits))
         return;
     if (lt_steal_move(candidate->party, candidate->worker, thief)) {
-        thief->credits += credits;
+        thief->magazine.credits += credits;
         candidate->worker = thief;
     } else {
         lt_stack_credits_return(credits);
