@@ -141,6 +141,13 @@ static bool starts_slowly(const struct change *c)
     return c->time >= LT_SLOW_NS * ((int64_t)c->started + 1);
 }
 
+/* Whether its running party holds up the others. A thief that runs dry again and again makes only
+ * brief looks. */
+static bool is_stuck(const struct change *c)
+{
+    return is_held_up(c) && (!is_brief(c) || c->still >= LT_LATE_US * LEAT_US);
+}
+
 /* Its running party has made no other party for a while, and so ends no burst soon. */
 static bool is_computing(const struct change *c)
 {
@@ -284,7 +291,7 @@ bool lt_steal_visit(struct lt_worker *thief, struct lt_worker *victim, bool held
 
 static bool visit(struct lt_worker *thief, const struct change *c, int64_t now)
 {
-    return lt_steal_visit(thief, c->victim, is_held_up(c) && !is_brief(c), now);
+    return lt_steal_visit(thief, c->victim, is_stuck(c), now);
 }
 
 /* ---- a round ---- */
@@ -293,7 +300,7 @@ static bool visit(struct lt_worker *thief, const struct change *c, int64_t now)
  * run here. */
 static bool look_for(struct lt_worker *thief, const struct change *c)
 {
-    return is_held_up(c) && !is_brief(c) && lt_reactor_has_sources(&c->victim->reactor) &&
+    return is_stuck(c) && lt_reactor_has_sources(&c->victim->reactor) &&
            lt_reactor_look(c->victim) && thief->ready_head;
 }
 
@@ -313,9 +320,9 @@ static enum lt_loot from(struct lt_worker *thief, const struct change *c, int64_
         later = starts_slowly(c);
     }
     bool waits = c->ready && is_slow(c);
-    bool more = is_held_up(c) && !is_brief(c) && has_more(c->victim, now);
-    if (!taken && ((waits && is_certain(c)) || more))
-        taken = visit(thief, c, now);
+    bool more = is_stuck(c) && has_more(c->victim, now);
+    if (more || (!taken && waits && is_certain(c)))
+        taken |= visit(thief, c, now);
     if (taken)
         return LT_LOOT_TAKEN;
     if (later || waits)
