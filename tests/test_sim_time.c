@@ -251,6 +251,52 @@ static void what_sleeps_for_ever_moves_no_clock(void **state)
     fclose(report);
 }
 
+/* ---- ticks ---- */
+
+static int wakes_between_ticks(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *fast = leat_tick(s, LEAT_MS), *slow = leat_tick(s, 5 * LEAT_S);
+    CHECK_IS(0, leat_sleep(2 * LEAT_S));
+    CHECK_IS(0, leat_recv(slow, NULL));
+    CHECK_IS(LEAT_SIM_EPOCH + 5 * LEAT_S, leat_now());
+    CHECK_IS(1, leat_chan_len(fast));
+    return leat_scope_close(s);
+}
+
+static void ticks_in_vain_end_no_wait(void **state)
+{
+    (void)state;
+    for (unsigned seed = 0; seed < 5; seed++)
+        CHECK_IS(0, leat_sim(seed, wakes_between_ticks, NULL));
+}
+
+static int nobody_receives_ticks(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *fast = leat_tick(s, LEAT_MS), *slow = leat_tick(s, LEAT_S);
+    for (int i = 0; i < 3; i++)
+        CHECK_IS(0, leat_recv(fast, NULL));
+    CHECK_IS(-ECANCELED, leat_recv(leat_chan_make(s, 0, 0), NULL));
+    CHECK_IS(1, leat_chan_len(slow));
+    return leat_scope_close(s);
+}
+
+static void ticks_in_vain_hide_no_deadlock(void **state)
+{
+    (void)state;
+    FILE *report = tmpfile();
+    for (unsigned seed = 0; seed < 20; seed++) {
+        leat_sim_outcome outcome;
+        leat_sim_options options = { .seed = seed, .report = report, .outcome = &outcome };
+        CHECK_IS(-EDEADLK, leat_sim_with(&options, nobody_receives_ticks, NULL));
+        CHECK_IS(1, outcome.deadlock);
+    }
+    fclose(report);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -260,6 +306,8 @@ int main(void)
         cmocka_unit_test(what_is_due_at_once_comes_in_any_order),
         cmocka_unit_test(time_has_an_end),
         cmocka_unit_test(what_sleeps_for_ever_moves_no_clock),
+        cmocka_unit_test(ticks_in_vain_end_no_wait),
+        cmocka_unit_test(ticks_in_vain_hide_no_deadlock),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

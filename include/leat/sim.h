@@ -38,9 +38,9 @@
  * leat_spawn.
  *
  * Deadlock. When no party can run and no timer is set, a report says what each party waits for and
- * since when, and the first scope is cancelled with -EDEADLK, so that the program unwinds. If all
- * wait again after that, in waits that cancelling does not end, the process is aborted with a
- * message.
+ * since when, and the first scope is cancelled with -EDEADLK, so that the program unwinds. Ticks
+ * (leat/timeout.h) that no party waits for do not count as timers. If all wait again after that, in
+ * waits that cancelling does not end, the process is aborted with a message.
  *
  * Aborts and faults (a failed assert, say) first print the seed on standard error. */
 #ifndef LEAT_SIM_H

@@ -36,8 +36,9 @@ enum {
     LEAT_WATCH_WAITS = 1,
     /* A deadlock is reported once on standard error, with a dump; with LEAT_WATCH_DEADLOCK_ABORT
      * the program is then aborted. The environment's LEAT_DEADLOCK=report and LEAT_DEADLOCK=abort
-     * do the same. It is a deadlock when all tasks wait, no deadline is set, no call blocks, and
-     * every thread of the process waits in leat without a deadline: then nothing can end a wait.
+     * do the same. It is a deadlock when all tasks wait, no deadline, timer or tick is set, no call
+     * blocks, and every thread of the process waits in leat without a deadline: then nothing can
+     * end a wait.
      * While the process has even one thread that leat does not know, there is no report, since this
      * thread may call leat. leat counts the threads in /proc. There is no report either while leat
      * watches a descriptor (leat/io.h), since input may come there. */

@@ -27,6 +27,9 @@ struct lt_world {
     void (*entry)(const struct lt_worker *worker);
     /* As sched_yield. */
     void (*yield)(void);
+    /* A tick has become due and found the one before it, so nothing changes. `since` is the tick's
+     * own word, 0 at first: the world's, to tell ticks apart. */
+    void (*vain)(uint64_t *since);
     /* A number below `bound`, by the seed. */
     uint32_t (*below)(uint32_t bound);
     /* For simulated pipes and pairs, as in leat_sim_options. */

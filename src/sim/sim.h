@@ -86,9 +86,11 @@ struct lt_sim {
     struct lt_turn turns[LT_SIM_REMEMBERED];
     uint64_t turn; /* the current turn's number, from 1; its index is turn % LT_SIM_REMEMBERED */
     uint64_t digest;
-    unsigned at_once; /* turns since the clock moved */
-    unsigned yields;  /* turns in a row that ended in a yield */
-    bool in_vain;     /* the clock should have moved, and there was no deadline */
+    unsigned at_once;    /* turns since the clock moved */
+    unsigned yields;     /* turns in a row that ended in a yield */
+    bool in_vain;        /* the clock should have moved, and there was no deadline */
+    uint64_t vain_since; /* a turn, and how many ticks have become due in vain since then */
+    size_t vain;
 
     /* The program. */
     struct lt_node threads; /* struct lt_sim_thread */

@@ -72,6 +72,15 @@ static uint32_t below(uint32_t bound)
     return lt_sim_below(lt_sim_current(), bound);
 }
 
+static void vain(uint64_t *since)
+{
+    struct lt_sim *sim = lt_sim_current();
+    if (sim->vain_since != sim->turn)
+        sim->vain = 0;
+    sim->vain += *since != sim->turn;
+    *since = sim->vain_since = sim->turn;
+}
+
 /* ---- the scheduler ---- */
 
 void lt_sim_become(struct lt_sim *sim, struct lt_worker *worker)
@@ -256,6 +265,19 @@ static void stuck(struct lt_sim *sim)
     lt_scope_cancel(sim->scope, -EDEADLK);
 }
 
+/* Whether all timers are ticks that have become due in vain since the last turn: then they always
+ * will. */
+static bool all_is_vain(const struct lt_sim *sim)
+{
+    size_t timers = 0;
+    for (unsigned i = 0; i < LT_SIM_WORKERS; i++) {
+        const struct lt_worker *worker = lt_runtime.workers[i];
+        const struct lt_shared_timers *shared = &worker->shared_timers;
+        timers += worker->wheel.count - lt_listed(&shared->anchor.node) + shared->wheel.count;
+    }
+    return sim->vain && sim->vain_since == sim->turn && sim->vain == timers;
+}
+
 static void live(struct lt_sim *sim)
 {
     for (;;) {
@@ -268,7 +290,7 @@ static void live(struct lt_sim *sim)
         }
         if (sim->ended && !lt_runtime_is_held())
             return;
-        if (!pass_time(sim, LEAT_NEVER))
+        if (all_is_vain(sim) || !pass_time(sim, LEAT_NEVER))
             stuck(sim);
     }
 }
@@ -309,6 +331,7 @@ void lt_sim_live(struct lt_sim *sim)
                                  memory_order_relaxed);
     sim->doors.yield = yield;
     sim->doors.below = below;
+    sim->doors.vain = vain;
     sim->root.run = run_program;
     sim->result = lt_sim_start(&sim->root);
     if (sim->result)

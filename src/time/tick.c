@@ -8,6 +8,7 @@
  * Locking. A tick's lock comes before its channel's lock, and before the shared timers' locks. */
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/world.h"
 #include "chan/special.h"
 #include "sched/shared_timer.h"
 
@@ -20,6 +21,7 @@ struct tick {
     struct lt_lock lock;
     leat_chan *ch;
     int64_t period, due;
+    uint64_t vain; /* for the seeded world */
     bool stopped;
     uint8_t holders;
 };
@@ -42,6 +44,8 @@ static void fired(struct lt_shared_timer *timer)
     bool last = t->stopped && --t->holders == 0;
     if (!t->stopped) {
         lt_chan_lock(t->ch);
+        if (LT_UNLIKELY(lt_world() != NULL) && lt_chan_count(t->ch))
+            lt_world()->vain(&t->vain);
         lt_special_keeper_send(t->ch, &t->due, &woken);
         lt_chan_unlock(t->ch);
         t->due = next_due(t, lt_clock_now());
