@@ -65,19 +65,27 @@ static int end_at_signal(void *arg)
     return 0;
 }
 
-static int proxy(char **argv)
+static int proxy(leat_io *listener, char *target)
+{
+    struct ending ending = { .listener = listener };
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    int error = leat_signals(s, (int[]){ SIGINT, SIGTERM }, 2, &ending.stop);
+    if (!error)
+        error = leat_go(s, end_at_signal, &ending);
+    if (!error)
+        error = leat_serve(listener, pass_on, target, &(leat_serve_options){ .grace = LEAT_S });
+    leat_scope_cancel(s);
+    leat_scope_close(s);
+    return error;
+}
+
+static int proxy_until_signal(char **argv)
 {
     leat_io *listener;
-    leat_chan *stop;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
-    int error = leat_signals(s, (int[]){ SIGINT, SIGTERM }, 2, &stop);
+    int error = leat_listen(s, argv[1], 0, &listener);
     if (!error)
-        error = leat_listen(s, argv[1], 0, &listener);
-    if (!error)
-        error = leat_go(s, end_at_signal, &(struct ending){ stop, listener });
-    if (!error)
-        error = leat_serve(listener, pass_on, argv[2], &(leat_serve_options){ .grace = LEAT_S });
-    leat_scope_cancel(s);
+        error = proxy(listener, argv[2]);
     leat_scope_close(s);
     return error;
 }
@@ -105,14 +113,14 @@ static int reverse(leat_io *connection, void *arg)
 
 struct server {
     leat_io *listener;
-    leat_serve_fn *serve;
-    char address[LEAT_ADDRESS_TEXT], *target;
+    char address[LEAT_ADDRESS_TEXT], *target; /* NULL: the server itself answers */
 };
 
 static int serve(void *arg)
 {
     struct server *server = arg;
-    return leat_serve(server->listener, server->serve, server->target, NULL);
+    return server->target ? proxy(server->listener, server->target)
+                          : leat_serve(server->listener, reverse, NULL, NULL);
 }
 
 static int start(leat_scope *scope, struct server *server)
@@ -161,10 +169,9 @@ static void ask_small_and_large(const char *address)
 
 static int proxy_itself(void)
 {
-    struct server target = { .serve = reverse }, middle = { .serve = pass_on };
+    struct server target = { 0 }, middle = { .target = target.address };
     leat_scope *s = leat_scope_open(LEAT_NEVER);
     int error = start(s, &target);
-    middle.target = target.address;
     if (!error)
         error = start(s, &middle);
     if (!error) {
@@ -172,9 +179,8 @@ static int proxy_itself(void)
         leat_io_close(target.listener); /* now the proxy cannot connect, and hangs up */
         char answer[1];
         printf("no target: %lld bytes\n", (long long)ask(middle.address, "", answer, 0));
-        leat_io_close(middle.listener);
-    }
-    if (error)
+        kill(getpid(), SIGINT);
+    } else
         leat_scope_cancel(s);
     int why = leat_scope_close(s);
     return error ? error : why;
@@ -183,7 +189,7 @@ static int proxy_itself(void)
 static int run(void *arg)
 {
     char **argv = arg;
-    return argv[1] ? proxy(argv) : proxy_itself();
+    return argv[1] ? proxy_until_signal(argv) : proxy_itself();
 }
 
 int main(int argc, char **argv)

@@ -52,11 +52,12 @@
  *
  * Starts a task in `scope` that runs fn(arg). The memory at `arg` must stay valid until the task
  * ends; `arg` may point to a variable of the function that closes the scope. (But a variable or a
- * compound literal of an inner block, such as a loop's body, ends with that block.) In a cancelled
- * scope the task runs, too, so that it can free what it was given; its waits return -ECANCELED. If
- * fn returns a value other than 0, the scope is cancelled, see leat_scope_close. fn must close the
- * scopes that it opens: if a task returns with an open scope, the program ends with a message. The
- * caller must be the party that opened `scope`, or a party in `scope` or in a scope inside it.
+ * compound literal of an inner block ends with that block. The body of a loop is such a block, and
+ * so is the statement after an `if`, also without braces.) In a cancelled scope the task runs, too,
+ * so that it can free what it was given; its waits return -ECANCELED. If fn returns a value other
+ * than 0, the scope is cancelled, see leat_scope_close. fn must close the scopes that it opens: if
+ * a task returns with an open scope, the program ends with a message. The caller must be the party
+ * that opened `scope`, or a party in `scope` or in a scope inside it.
  * Returns 0; -EINVAL for a NULL scope or fn; -ENOMEM. Unless the result is 0, fn is not called. */
 #define leat_go(scope, fn, ...) leat_go_named(scope, fn, __VA_ARGS__, LEAT_HERE(fn), 0)
 
