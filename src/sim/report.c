@@ -74,7 +74,7 @@ static void print_wait(FILE *out, const struct lt_turn *turn)
         fprintf(out, ", or in %" PRIu32 " other cases", turn->aims - 1);
 }
 
-static void print_turn(FILE *out, const struct lt_turn *turn)
+static void print_turn(FILE *out, const struct lt_turn *turn, bool over)
 {
     static const char *const kinds[LT_KINDS] = { [LT_TASK] = "task",
                                                  [LT_THREAD] = "thread",
@@ -91,7 +91,8 @@ static void print_turn(FILE *out, const struct lt_turn *turn)
     if (turn->line)
         fprintf(out, ", from line %" PRIu32 " on", turn->line);
     if (turn->kind == LT_TASK)
-        fprintf(out, " %s, %s", turn->starts ? "starts" : "goes on", ends[turn->end]);
+        fprintf(out, " %s, %s", turn->starts ? "starts" : "goes on",
+                over ? ends[turn->end] : "runs");
     if (turn->end == LT_TURN_WAITS)
         print_wait(out, turn);
     fputc('\n', out);
@@ -100,11 +101,12 @@ static void print_turn(FILE *out, const struct lt_turn *turn)
 static void print_schedule(struct lt_sim *sim, FILE *out)
 {
     uint64_t n = sim->options.schedule < sim->turn ? sim->options.schedule : sim->turn;
-    if (!n)
-        return;
-    fprintf(out, "leat: the last %" PRIu64 " of %" PRIu64 " turns:\n", n, sim->turn);
+    if (n)
+        fprintf(out, "leat: the last %" PRIu64 " of %" PRIu64 " turns:\n", n, sim->turn);
     for (uint64_t number = sim->turn - n + 1; number <= sim->turn; number++)
-        print_turn(out, &sim->turns[number % LT_SIM_REMEMBERED]);
+        print_turn(out, &sim->turns[number % LT_SIM_REMEMBERED], number < sim->turn || !sim->ran);
+    if (sim->hunted)
+        fprintf(out, "leat: LEAT_SEED=%" PRIu64 " runs it again\n", sim->options.seed);
 }
 
 static void print_seed(struct lt_sim *sim, FILE *out)

@@ -67,7 +67,7 @@ static void report_outcome(struct lt_sim *sim, int result)
         lt_sim_print_failure(sim, result);
 }
 
-static int run_world(const leat_sim_options *given, leat_fn *fn, void *arg)
+static int run_world(const leat_sim_options *given, leat_fn *fn, void *arg, bool hunted)
 {
     leat_sim_options options = given ? *given : (leat_sim_options){ 0 };
     if (lt_current_worker() || lt_pool_is_mine())
@@ -84,6 +84,7 @@ static int run_world(const leat_sim_options *given, leat_fn *fn, void *arg)
     sim->doors.io_delay = options.io_delay;
     sim->fn = fn;
     sim->arg = arg;
+    sim->hunted = hunted;
     lt_list_init(&sim->threads);
     *lt_world_place() = &sim->doors;
     struct lt_kinds kinds = lt_start_kinds;
@@ -104,7 +105,7 @@ static int run_world(const leat_sim_options *given, leat_fn *fn, void *arg)
 /* The thread runs the world's tasks on their stacks. If it ended there, the world would stay. */
 int leat_sim_with(const leat_sim_options *options, leat_fn *fn, void *arg)
 {
-    int cancel = lt_cancel_put_off(), result = run_world(options, fn, arg);
+    int cancel = lt_cancel_put_off(), result = run_world(options, fn, arg, false);
     lt_cancel_restore(cancel);
     return result;
 }
@@ -135,22 +136,12 @@ static int hunt(const leat_sim_options *given, uint64_t from, uint64_t to, leat_
     }
     if (from >= to)
         return -EINVAL;
-    leat_sim_outcome outcome = { 0 };
     if (!options.schedule)
         options.schedule = SCHEDULE;
-    if (!options.outcome)
-        options.outcome = &outcome;
-    options.outcome->turns = 0;
-    for (uint64_t seed = from; seed < to; seed++) {
-        options.seed = seed;
-        int result = leat_sim_with(&options, fn, arg);
-        if (!result)
-            continue;
-        if (options.outcome->turns)
-            fprintf(out, "leat: LEAT_SEED=%" PRIu64 " runs it again\n", seed);
-        return result;
-    }
-    return 0;
+    int result = 0;
+    for (options.seed = from; options.seed < to && !result; options.seed++)
+        result = run_world(&options, fn, arg, true);
+    return result;
 }
 
 int leat_sim_each_with(const leat_sim_options *options, uint64_t from, uint64_t to, leat_fn *fn,

@@ -82,7 +82,7 @@ struct lt_sim {
     int64_t lowest; /* the priority of the party that yielded last */
 
     /* The turn. */
-    struct lt_party *ran;
+    struct lt_party *ran; /* NULL: the turn is over */
     struct lt_turn turns[LT_SIM_REMEMBERED];
     uint64_t turn; /* the current turn's number, from 1; its index is turn % LT_SIM_REMEMBERED */
     uint64_t digest;
@@ -100,6 +100,7 @@ struct lt_sim {
     leat_scope *scope; /* the program's outermost, while it is open */
     int result;
     bool ended, deadlock;
+    bool hunted; /* LEAT_SEED can choose the seed */
 };
 
 /* Whether the worker computes: it runs nothing else, and only thieves handle its duties. */
