@@ -1,8 +1,8 @@
 /* leat/timeout.h: time as channels: one that closes when a time has passed, and one that ticks.
  *
  *     leat_chan *late = leat_timeout(500 * LEAT_MS);
- *     leat_case cases[] = { LEAT_RECV(answers, &a), LEAT_RECV(late, NULL) };
- *     while (leat_select_ordered(cases, 2, LEAT_NEVER) == 0 && cases[0].status == 0)
+ *     leat_case cases[] = { LEAT_RECV(late, NULL), LEAT_RECV(answers, &a) };
+ *     while (leat_select_ordered(cases, 2, LEAT_NEVER) == 1 && cases[1].status == 0)
  *         use(&a);                                            // one limit for many waits
  *     leat_chan_unref(late);
  *
