@@ -465,6 +465,7 @@ static void dying_names_the_seed(void **state)
     (void)state;
     check_dies(fails_an_assertion, "main goes on, runs\n"); /* and not: waits */
     check_dies(faults, "main goes on, runs\n");
+    check_dies(faults, "waits, until 2.000000000 s\n");
     check_dies(waits_under_a_shield, "cancelling does not help");
     check_dies(leaves_an_operation, "an operation without a scope");
     check_dies(lets_a_stranger_in, "a thread from outside");

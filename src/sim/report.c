@@ -19,6 +19,7 @@ void lt_sim_remember(struct lt_sim *sim, const struct lt_candidate *candidate)
     *turn = (struct lt_turn){ .number = sim->turn,
                               .now = sim->doors.now,
                               .task = candidate->number,
+                              .until = LEAT_NEVER,
                               .kind = candidate->party->kind };
     const char *name = NULL;
     if (candidate->party->kind == LT_TASK) {
@@ -59,6 +60,8 @@ void lt_sim_remember_wait(struct lt_sim *sim, const struct lt_task *task)
     const struct lt_wait *wait = task->party.wait;
     if (wait->kind->describe)
         wait->kind->describe(wait, &ear.listener);
+    if (lt_listed(&wait->timer.node))
+        ear.turn->until = wait->timer.deadline;
 }
 
 static void print_wait(FILE *out, const struct lt_turn *turn)
@@ -72,6 +75,9 @@ static void print_wait(FILE *out, const struct lt_turn *turn)
         fprintf(out, aims[turn->aim], turn->object);
     if (turn->aims > 1)
         fprintf(out, ", or in %" PRIu32 " other cases", turn->aims - 1);
+    if (turn->until != LEAT_NEVER)
+        fprintf(out, ", until %" PRId64 ".%09" PRId64 " s", turn->until / LEAT_S,
+                turn->until % LEAT_S);
 }
 
 static void print_turn(FILE *out, const struct lt_turn *turn, bool over)

@@ -54,6 +54,7 @@ struct lt_turn {
     /* Of a task that waits: the number of things that it waits for, and the first of them. */
     uint8_t aim; /* enum lt_aim */
     uint32_t aims, object;
+    int64_t until;          /* its deadline; LEAT_NEVER: none */
     char name[LT_SIM_NAME]; /* a copy: the party may be gone when this is read */
 };
 
