@@ -285,6 +285,61 @@ static void a_stopped_poster_holds_up_no_other(void **state)
     CHECK_IS(0, leat_stop());
 }
 
+/* ---- a release that has taken the mark of the head of the line, before its wake-up ---- */
+
+static _Atomic bool head_has_left;
+
+/* Stops for longer than the head waits. */
+static void stop_until_the_head_leaves(void)
+{
+    if (gaps_left == 0 || --gaps_left > 0)
+        return;
+    is_stopped = true;
+    for (int64_t end = leat_now() + 30 * LEAT_MS; leat_now() < end && !head_has_left;)
+        sched_yield();
+    CHECK(!head_has_left);
+}
+
+static void *release_and_stop(void *semaphore)
+{
+    CHECK_IS(0, leat_sleep(LEAT_MS));
+    gaps_left = 1;
+    CHECK_IS(0, leat_release(semaphore, 1));
+    gaps_left = 0;
+    return NULL;
+}
+
+/* True if the release stopped. The head then gives up, and frees the semaphore at once. */
+static bool head_waits_for_the_release(bool is_cancelled)
+{
+    pthread_t thread;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_semaphore *semaphore = leat_semaphore_open(s, 1);
+    is_stopped = head_has_left = false;
+    CHECK_IS(0, leat_acquire(semaphore, 1));
+    CHECK_IS(0, pthread_create(&thread, NULL, release_and_stop, semaphore));
+    int64_t deadline = leat_after(5 * LEAT_MS);
+    leat_scope *inner = leat_scope_open(is_cancelled ? deadline : LEAT_NEVER);
+    int error = leat_acquire_until(semaphore, 1, is_cancelled ? LEAT_NEVER : deadline);
+    head_has_left = true;
+    CHECK(!error || error == (is_cancelled ? -ECANCELED : -ETIMEDOUT));
+    leat_scope_close(inner);
+    CHECK_IS(0, leat_scope_close(s));
+    CHECK_IS(0, pthread_join(thread, NULL));
+    return error && is_stopped;
+}
+
+static void a_head_that_gives_up_waits_for_its_release(void **state)
+{
+    (void)state;
+    CHECK_IS(0, leat_start(&(leat_options){ .workers = 1 }));
+    lt_gap_hook = stop_until_the_head_leaves;
+    for (int i = 0; i < 2; i++)
+        WAIT_UNTIL(head_waits_for_the_release(i));
+    lt_gap_hook = NULL;
+    CHECK_IS(0, leat_stop());
+}
+
 #endif
 
 /* ---- a home worker, between the look at a nudged task and the next nudge ---- */
@@ -386,6 +441,7 @@ int main(void)
         cmocka_unit_test(a_worker_that_goes_to_sleep_learns_of_the_stop),
 #ifdef LEAT_HARSH
         cmocka_unit_test(a_stopped_poster_holds_up_no_other),
+        cmocka_unit_test(a_head_that_gives_up_waits_for_its_release),
 #endif
         cmocka_unit_test(a_second_nudge_is_seen),
         cmocka_unit_test(a_canceller_keeps_the_scopes_it_has_marked),

@@ -4,10 +4,13 @@
  * callers are counted in `waiting` and form a line: `turn` has one item, and the party that has
  * received it is at the head. So the line has the channel's order, deadlines and cancelling. The
  * head finds too few permits, marks their number in the same step as WANTED, and waits for `freed`.
- * The release that finds the mark sends to `freed`. Any other release touches the semaphore no more
- * once it has added its permits: the party that gets them may end the scope. */
+ * The release that takes the mark sends to `freed`: once for each mark taken. The head waits for
+ * that even when it gives up, because the semaphore may be freed as soon as no release has to send.
+ * Any other release touches the semaphore no more once it has added its permits: the party that
+ * gets them may end the scope. */
 #include "flow/flow.h"
 
+#include "base/gap.h"
 #include "sched/current.h"
 #include "scope/wait.h"
 
@@ -34,8 +37,7 @@ leat_semaphore *leat_semaphore_open(leat_scope *scope, int64_t permits)
     if (!s)
         return NULL;
     s->turn = leat_chan_open(scope, &(leat_chan_spec){ .capacity = 1, .name = "semaphore" });
-    s->freed = leat_chan_open(
-        scope, &(leat_chan_spec){ .capacity = 1, .buffer = LEAT_DROPPING, .name = "permits" });
+    s->freed = leat_chan_open(scope, &(leat_chan_spec){ .capacity = 1, .name = "permits" });
     if (!s->turn || !s->freed)
         return NULL;
     s->total = permits;
@@ -66,15 +68,29 @@ static bool take_at_once(leat_semaphore *s, int64_t n)
     return atomic_load_explicit(&s->waiting, memory_order_relaxed) == 0 && take(s, n, 0);
 }
 
+/* The head gives up. */
+static void stop_asking(leat_semaphore *s)
+{
+    /* Relaxed: it only asks no more. */
+    if (atomic_fetch_and_explicit(&s->permits, ~WANTED, memory_order_relaxed) & WANTED)
+        return;
+    leat_shield();
+    leat_recv(s->freed, NULL);
+    leat_unshield();
+}
+
 static int take_in_turn(leat_semaphore *s, int64_t n, int64_t deadline)
 {
+    int error = lt_wait_prepare(lt_current_party());
+    if (error)
+        return error;
     atomic_fetch_add_explicit(&s->waiting, 1, memory_order_relaxed);
-    int error = leat_recv_until(s->turn, NULL, deadline);
+    error = leat_recv_until(s->turn, NULL, deadline);
     if (!error) {
         while (!error && !take(s, n, WANTED))
             error = leat_recv_until(s->freed, NULL, deadline);
-        if (error) /* relaxed: it only asks no more */
-            atomic_fetch_and_explicit(&s->permits, ~WANTED, memory_order_relaxed);
+        if (error)
+            stop_asking(s);
         leat_try_send(s->turn, NULL);
     }
     atomic_fetch_sub_explicit(&s->waiting, 1, memory_order_relaxed);
@@ -121,10 +137,12 @@ int leat_release(leat_semaphore *s, int64_t n)
     while (!atomic_compare_exchange_weak_explicit(
         /* Release: see take. */
         &s->permits, &before, number(before) + n, memory_order_release, memory_order_relaxed));
-    if (before & WANTED)
-        leat_try_send(s->freed, NULL);
-    else
+    if (!(before & WANTED)) {
         lt_point();
+        return 0;
+    }
+    lt_gap();
+    leat_try_send(s->freed, NULL);
     return 0;
 }
 
