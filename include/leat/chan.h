@@ -39,7 +39,8 @@ typedef struct leat_chan leat_chan;
 
 /* A drop function. leat calls it once for each item that no party will receive, in the party that
  * drops the item, with no lock held. `item` points to the item's bytes, which are valid only until
- * the function returns. They are aligned for the item's type, but to 16 bytes at most. */
+ * the function returns. They are aligned for the item's type, but to 16 bytes at most. If a send
+ * drops an item, the channel must not be freed before that send has returned. */
 typedef void leat_drop_fn(void *item);
 
 /* What a channel does when it is full. Except for LEAT_FIXED, a send never waits. */
