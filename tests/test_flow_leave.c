@@ -74,6 +74,49 @@ static int holds_the_inputs_of_a_mix(void *arg)
 }
 ON_WORKERS(holds_the_inputs_of_a_mix);
 
+/* An input is removed and added again while its block may hold an item: the item stays ahead of
+ * those that come later. */
+struct returner {
+    leat_mix *mix;
+    leat_chan *in;
+};
+
+static int leaves_and_comes_back(void *arg)
+{
+    struct returner *r = arg;
+    for (int i = 0; i < 6; i++) {
+        CHECK_IS(0, leat_unmix(r->mix, r->in));
+        CHECK_IS(-ENOENT, leat_unmix(r->mix, r->in));
+        CHECK_IS(0, leat_admix(r->mix, r->in, 0));
+    }
+    return 0;
+}
+
+static int sends_in_order(void *arg)
+{
+    for (int i = 0; i < 20; i++)
+        CHECK_IS(0, leat_send(arg, &i));
+    return 0;
+}
+
+static int keeps_the_order_of_an_input_that_comes_back(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *out = leat_chan_of(s, int, 0);
+    struct returner r = { leat_mix_open(s, out, LEAT_MIX_MUTE), leat_chan_of(s, int, 0) };
+    CHECK_IS(0, leat_admix(r.mix, r.in, 0));
+    leat_scope *inner = leat_scope_open(LEAT_NEVER);
+    CHECK_IS(0, leat_go(inner, sends_in_order, r.in));
+    CHECK_IS(0, leat_go(inner, leaves_and_comes_back, &r));
+    for (int i = 0; i < 20; i++)
+        expect(out, i);
+    CHECK_IS(0, leat_scope_close(inner));
+    CHECK_IS(0, leat_close(r.in));
+    return leat_scope_close(s);
+}
+ON_WORKERS(keeps_the_order_of_an_input_that_comes_back);
+
 /* Waits for less than a minute. */
 static bool ends(leat_scope *s)
 {
@@ -203,6 +246,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TESTS_ON_WORKERS(sends_nothing_to_those_that_left),
         TESTS_ON_WORKERS(holds_the_inputs_of_a_mix),
+        TESTS_ON_WORKERS(keeps_the_order_of_an_input_that_comes_back),
         TESTS_ON_WORKERS(removes_closed_inputs_that_are_paused),
         TESTS_ON_WORKERS(keeps_the_items_of_a_paused_input),
         TESTS_ON_WORKERS(lets_go_of_closed_taps),

@@ -239,7 +239,7 @@ LEAT_API int leat_mix_others(leat_mix *mix, unsigned others);
 LEAT_API int leat_admix(leat_mix *mix, leat_chan *in, unsigned state);
 
 /* Remove one input, or all. Nothing more is taken from it; an item that is being taken during the
- * call is still delivered. Never wait.
+ * call is still delivered. If the input is added again, its items keep their order. Never wait.
  * Returns 0; -ENOENT when the channel is no input; -EINVAL for NULL. */
 LEAT_API int leat_unmix(leat_mix *mix, leat_chan *in);
 LEAT_API int leat_unmix_all(leat_mix *mix);

@@ -3,9 +3,11 @@
  * Each input has its own block, which receives an item, or the news that the input's state has
  * changed: so no select grows with the number of inputs. The mix's lock guards the states and the
  * lists of inputs. All inputs get news only when the first becomes solo or the last stops: no other
- * change of one input changes what another does. A removed input becomes a spare, which the next
- * one reuses: all have items of one size. News for its former life does no harm. It lets go of its
- * channel only at the end of its block, which may still be in the channel's queue before. */
+ * change of one input changes what another does. A removed input stays indexed until its block has
+ * delivered its last item: if its channel is added again before that, the input goes on, so items
+ * keep their order. Then it becomes a spare, which the next one reuses: all have items of one size.
+ * News for its former life does no harm. It lets go of its channel only at the end of its block,
+ * which may still be in the channel's queue before. */
 #include "base/index.h"
 #include "block/block.h"
 #include "chan/more.h"
@@ -18,7 +20,7 @@ enum { REMOVED = 8, STATES = LEAT_MIX_MUTE | LEAT_MIX_PAUSE | LEAT_MIX_SOLO };
 struct input {
     struct lt_flow flow;
     struct lt_node node;
-    struct lt_indexed indexed; /* while it is among the inputs: indexed by its channel */
+    struct lt_indexed indexed; /* by its channel */
     leat_mix *mix;
     leat_chan *news;
     unsigned state;
@@ -47,26 +49,38 @@ static bool is_solo(unsigned state)
     return (state & LEAT_MIX_SOLO) && !(state & (LEAT_MIX_PAUSE | REMOVED));
 }
 
+/* With the lock held. */
+static struct input *find(leat_mix *mix, const leat_chan *in)
+{
+    struct lt_indexed *found = lt_index_find(&mix->index, lt_index_key(in));
+    return found ? LT_CONTAINER(found, struct input, indexed) : NULL;
+}
+
 /* With the lock held. True: the roles of all other inputs have changed. */
 static bool set_state(struct input *input, unsigned state)
 {
     leat_mix *mix = input->mix;
     bool had_solos = mix->solos;
     mix->solos += (size_t)is_solo(state) - (size_t)is_solo(input->state);
-    input->state = state;
     if (state & REMOVED) {
         lt_list_remove(&input->node);
-        lt_index_remove(&mix->index, &input->indexed);
+    } else if (input->state & REMOVED) {
+        input->notified = mix->changes;
+        lt_list_append(&mix->inputs, &input->node);
     }
+    input->state = state;
     return had_solos != (mix->solos != 0);
 }
 
-/* What the input does now: 0 to play, or any of REMOVED, LEAT_MIX_PAUSE, LEAT_MIX_MUTE. */
-static unsigned role(struct input *input)
+/* What the input does now: 0 to play, or any of REMOVED, LEAT_MIX_PAUSE, LEAT_MIX_MUTE. An input
+ * that `has_none` holds no item: if it is removed, it cannot be added again. */
+static unsigned role(struct input *input, bool has_none)
 {
     leat_mix *mix = input->mix;
     lt_lock(&mix->lock);
     unsigned state = input->state;
+    if (has_none && state & REMOVED)
+        lt_index_remove(&mix->index, &input->indexed);
     if (mix->solos && !is_solo(state))
         state |= mix->others;
     lt_unlock(&mix->lock);
@@ -76,10 +90,13 @@ static unsigned role(struct input *input)
 /* Makes the input a spare. True: as for set_state. */
 static bool retire(struct input *input)
 {
-    lt_lock(&input->mix->lock);
+    leat_mix *mix = input->mix;
+    lt_lock(&mix->lock);
     bool changes = !(input->state & REMOVED) && set_state(input, REMOVED);
-    lt_list_append(&input->mix->spares, &input->node);
-    lt_unlock(&input->mix->lock);
+    if (find(mix, input->flow.in) == input)
+        lt_index_remove(&mix->index, &input->indexed);
+    lt_list_append(&mix->spares, &input->node);
+    lt_unlock(&mix->lock);
     /* Only now: while it is indexed, no other channel may get its address. */
     if (input->counted)
         leat_chan_unref(input->flow.in);
@@ -166,7 +183,7 @@ static int play(leat_block *b)
     struct input *input = LT_CONTAINER(b, struct input, flow.block);
     unsigned now;
     LEAT_BEGIN(b);
-    while (!((now = role(input)) & REMOVED)) {
+    while (!((now = role(input, true)) & REMOVED)) {
         if (now & LEAT_MIX_PAUSE && is_paused_for_ever(input))
             break;
         input->cases[1].ch = now & LEAT_MIX_PAUSE ? NULL : input->flow.in;
@@ -178,7 +195,7 @@ static int play(leat_block *b)
         if (b->status < 0 || input->cases[1].status)
             break;
         /* An item that was received before the input was paused or removed is delivered. */
-        if (role(input) == LEAT_MIX_MUTE) {
+        if (role(input, false) == LEAT_MIX_MUTE) {
             lt_flow_drop(input->flow.drop, input->item);
             continue;
         }
@@ -240,17 +257,13 @@ int leat_mix_others(leat_mix *mix, unsigned others)
     return 0;
 }
 
-/* With the lock held. */
-static struct input *find(leat_mix *mix, const leat_chan *in)
-{
-    struct lt_indexed *found = lt_index_find(&mix->index, lt_index_key(in));
-    return found ? LT_CONTAINER(found, struct input, indexed) : NULL;
-}
-
+/* False: the channel is no input. */
 static bool change(leat_mix *mix, const leat_chan *in, unsigned state)
 {
     lt_lock(&mix->lock);
     struct input *input = find(mix, in);
+    if (input && state & input->state & REMOVED)
+        input = NULL;
     bool changes = input && set_state(input, state);
     lt_unlock(&mix->lock);
     if (input)
