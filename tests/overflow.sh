@@ -27,6 +27,7 @@ raise='leat_go_sized\|stack_size'
 try default $segv 1 '^leat: .*overflow' 'overflowing_task (.*overflow\.c:[0-9]*)' '\<6[0-4] KiB' \
     "$raise"
 try jump $segv 1 '^leat: .*overflow' 'jumping_task (' "$raise"
+try odd $segv 1 '^leat: .*overflow in task odd??: '
 try sized $segv 1 '^leat: .*overflow' 'overflowing_task (' '\<25[0-6] KiB' "$raise"
 try after-wait $segv 1 '^leat: .*overflow' 'overflowing_task (' "$raise"
 try first $segv 1 '^leat: .*overflow' "$raise"

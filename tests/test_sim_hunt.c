@@ -387,6 +387,19 @@ static int faults(void *arg)
     return raise(SIGSEGV);
 }
 
+static int leaves_a_scope(void *arg)
+{
+    (void)arg;
+    return !leat_scope_open(LEAT_NEVER);
+}
+
+static int has_a_task_with_an_odd_name(void *arg)
+{
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_go_named(s, leaves_a_scope, arg, "odd\n\x1b", 0);
+    return leat_scope_close(s);
+}
+
 static int waits_under_a_shield(void *arg)
 {
     (void)arg;
@@ -466,6 +479,8 @@ static void dying_names_the_seed(void **state)
     check_dies(fails_an_assertion, "main goes on, runs\n"); /* and not: waits */
     check_dies(faults, "main goes on, runs\n");
     check_dies(faults, "waits, until 2.000000000 s\n");
+    check_dies(has_a_task_with_an_odd_name, "odd?? returned with a scope still open");
+    check_dies(has_a_task_with_an_odd_name, "odd?? starts, runs");
     check_dies(waits_under_a_shield, "cancelling does not help");
     check_dies(leaves_an_operation, "an operation without a scope");
     check_dies(lets_a_stranger_in, "a thread from outside");

@@ -14,6 +14,8 @@ void lt_die(const char *format, ...)
     va_end(args);
     if (n > 0) {
         size_t length = (size_t)n < sizeof line - 1 ? (size_t)n : sizeof line - 2;
+        for (size_t i = 0; i < length; i++)
+            line[i] = lt_shown(line[i]);
         line[length++] = '\n';
         ssize_t ignored = write(STDERR_FILENO, line, length);
         (void)ignored;

@@ -26,5 +26,11 @@ LT_INLINE void lt_clear(void *memory, size_t size)
     memset(at, 0, size);
 }
 
+/* A byte of a name as a message shows it: a control character is a question mark. */
+static inline char lt_shown(char c)
+{
+    return (unsigned char)c < 0x20 || c == 0x7F ? '?' : c;
+}
+
 /* Ends the program with one line on standard error, where it would otherwise corrupt memory. */
 _Noreturn void lt_die(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -28,6 +28,12 @@ static void write_text(const char *text)
     (void)ignored;
 }
 
+static void write_name(const char *name)
+{
+    for (; *name; name++)
+        write_text((const char[]){ lt_shown(*name), '\0' });
+}
+
 static void write_number(size_t n)
 {
     char digits[24], *at = digits + sizeof digits - 1;
@@ -42,7 +48,7 @@ static void end_by_overflow(const char *what, const char *name, size_t size, con
 {
     write_text("leat: stack overflow in ");
     write_text(what);
-    write_text(name);
+    write_name(name);
     write_text(": its stack has ");
     write_number(size / 1024);
     write_text(remedy);

@@ -3,6 +3,7 @@
 
 #include "base/handler.h"
 #include "chan/chan.h"
+#include "dump/print.h"
 
 #include <leat/block.h>
 #include <leat/watch.h>
@@ -93,7 +94,8 @@ static void print_turn(FILE *out, const struct lt_turn *turn, bool over)
     if (turn->task)
         fprintf(out, " %" PRIu32, turn->task);
     if (*turn->name)
-        fprintf(out, " %s", turn->name);
+        fputc(' ', out);
+    lt_print_name(out, turn->name, "");
     if (turn->line)
         fprintf(out, ", from line %" PRIu32 " on", turn->line);
     if (turn->kind == LT_TASK)

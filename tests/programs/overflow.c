@@ -57,6 +57,13 @@ static int overflow_default(void *arg)
     return leat_scope_close(s);
 }
 
+static int overflow_odd(void *arg)
+{
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_go_named(s, overflowing_task, arg, "odd\n\x1b", 0);
+    return leat_scope_close(s);
+}
+
 static int overflow_jump(void *arg)
 {
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -159,6 +166,7 @@ int main(int argc, char **argv)
     } ways[] = {
         { "first", overflow_here },
         { "default", overflow_default },
+        { "odd", overflow_odd },
         { "jump", overflow_jump },
         { "sized", overflow_sized },
         { "after-wait", overflow_after_wait },
