@@ -318,6 +318,50 @@ static void a_listener_follows_its_server(void **state)
     CHECK_IS(0, leat_main_with(listener_follows, NULL, &(leat_options){ .workers = 2 }));
 }
 
+/* ---- a descriptor that its task's worker cannot watch ---- */
+
+static int read_at_all(void *arg)
+{
+    struct stray *stray = arg;
+    char byte;
+    atomic_store(&stray->at, lt_current_worker());
+    CHECK_IS(1, leat_read_until(stray->near, &byte, 1, late()));
+    return 0;
+}
+
+/* The other worker has no reactor, and the system has no descriptors for one: this worker's reactor
+ * gets the descriptor. */
+static int watches_for_another(void *arg)
+{
+    (void)arg;
+    CHECK_IS(0, leat_pin());
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    struct lt_worker *here = lt_current_worker();
+    struct stray stray = { .at = NULL };
+    leat_io *near, *far;
+    adopt_pair(scope, SOCK_STREAM, &near, &far);
+    find_empty(near);
+    adopt_pair(scope, SOCK_STREAM, &stray.near, &stray.far);
+    CHECK_IS(0, getrlimit(RLIMIT_NOFILE, &stray.limit));
+    struct rlimit none = { 0, stray.limit.rlim_max };
+    CHECK_IS(0, setrlimit(RLIMIT_NOFILE, &none));
+    CHECK_IS(0, leat_go_pinned(scope, read_at_all, &stray));
+    while (!atomic_load(&stray.at)) /* this worker is held up: the other one starts it */
+        nap();
+    WAIT_UNTIL(receivers_of(lt_io_chan(stray.near, LT_IN)) == 1);
+    CHECK(atomic_load(&stray.near->source.worker) == here);
+    CHECK_IS(1, write(leat_io_fd(stray.far), "x", 1));
+    CHECK_IS(0, leat_scope_close(scope));
+    CHECK_IS(0, setrlimit(RLIMIT_NOFILE, &stray.limit));
+    return leat_unpin();
+}
+
+static void watches_for_a_worker_without_reactor(void **state)
+{
+    (void)state;
+    CHECK_IS(0, leat_main_with(watches_for_another, NULL, &(leat_options){ .workers = 2 }));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -326,6 +370,7 @@ int main(void)
         cmocka_unit_test(wakes_although_others_look),
         cmocka_unit_test(threads_read_beside_a_hog),
         cmocka_unit_test(follows_a_task_when_it_can),
+        cmocka_unit_test(watches_for_a_worker_without_reactor),
         cmocka_unit_test(a_listener_follows_its_server),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

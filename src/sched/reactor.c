@@ -272,6 +272,15 @@ static int add(struct lt_source *source, enum lt_source_kind kind, int fd, struc
     return 0;
 }
 
+/* With `opening` held. A worker whose reactor is open, or NULL. */
+static struct lt_worker *find_open(void)
+{
+    for (unsigned i = 0; i < lt_runtime.worker_count && lt_runtime.workers[i]; i++)
+        if (lt_reactor_is_open(&lt_runtime.workers[i]->reactor))
+            return lt_runtime.workers[i];
+    return NULL;
+}
+
 /* Inside a scope the worker stays there. In another thread `opening` keeps the reactors from being
  * closed. */
 static int add_to_any(struct lt_source *source, enum lt_source_kind kind, int fd,
@@ -282,7 +291,9 @@ static int add_to_any(struct lt_source *source, enum lt_source_kind kind, int fd
     pthread_mutex_lock(&opening);
     struct lt_worker *worker = here ? here : lt_running() ? lt_any_worker() : NULL;
     int error = worker ? make_open(worker) : -EINVAL;
-    if (!error)
+    if (error && worker)
+        worker = find_open();
+    if (worker)
         error = add(source, kind, fd, worker);
     pthread_mutex_unlock(&opening);
     return error;

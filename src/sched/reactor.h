@@ -55,8 +55,8 @@ struct lt_source {
 };
 
 /* Registers a descriptor with the reactor of the current worker, or in another thread with any
- * worker's. From then on the source gets an event for each change, and soon one for its state now.
- * Returns 0; -EPERM if there is nothing to wait for on such a descriptor (a regular file); -ENOTSUP
+ * worker's. If the system has no descriptors for one more reactor, an open one will do. From then on
+ * the source gets an event for each change, and soon one for its state now. Returns 0; -EPERM if there is nothing to wait for on such a descriptor (a regular file); -ENOTSUP
  * in a seeded world; -EINVAL if no runtime runs; or -EMFILE, -ENFILE, -ENOMEM, -ENOSPC, -EBADF. */
 int lt_reactor_add(struct lt_source *source, enum lt_source_kind kind, int fd);
 
@@ -65,8 +65,8 @@ int lt_reactor_add(struct lt_source *source, enum lt_source_kind kind, int fd);
 void lt_reactor_remove(struct lt_source *source, int fd);
 
 /* On a worker: registers a source with its reactor, and no longer with another worker's. If the
- * system has nothing for that, the source stays where it was. Returns 0; or an error as above, and
- * then the source is not registered. */
+ * system has nothing for that, the source stays with another worker's. Returns 0; or an error as
+ * above, and then the source is not registered. */
 int lt_reactor_move(struct lt_source *source, enum lt_source_kind kind, int fd);
 
 /* Inside some worker: reports the events of a worker's descriptors, without waiting. Returns
