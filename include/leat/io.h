@@ -219,7 +219,8 @@ LEAT_API int leat_poll(int fd, unsigned events, int64_t deadline);
  * Then leat_read_until with LEAT_NOW reads. Receiving does not change the readiness; reading does.
  * Call leat_io_readable anew before each select: it brings the channel up to date. The channel
  * belongs to the leat_io. It closes when the descriptor is closed.
- * Returns the channel; NULL for NULL, and when the system cannot watch the descriptor. */
+ * Returns the channel; NULL for NULL, and when the system cannot watch the descriptor: that case of
+ * a select then never happens. leat_ready returns the error. */
 LEAT_API leat_chan *leat_io_readable(leat_io *io);
 LEAT_API leat_chan *leat_io_writable(leat_io *io);
 
