@@ -11,6 +11,8 @@
 #include "sched/probe.h"
 #include "sched/slab.h"
 
+#include <stdint.h>
+
 /* TSan counts entries and exits of functions. A function that switches enters on one stack and
  * leaves on another, or does not leave: TSan must not see it. */
 #define SWITCHES LT_NO_TSAN __attribute__((noinline))
@@ -31,7 +33,8 @@ LT_FETCHES void prefetch_next(const struct lt_party *first)
     if (LT_LIKELY(!second))
         return;
     __builtin_prefetch(second->next, 1);
-    __builtin_prefetch((char *)second->next + LT_CACHE_LINE, 1);
+    /* A number, since NULL has no neighbour. */
+    __builtin_prefetch((void *)((uintptr_t)second->next + LT_CACHE_LINE), 1);
     if (second->kind == LT_TASK)
         lt_host_fetch(LT_CONTAINER(second, const struct lt_task, party), LINES);
 }

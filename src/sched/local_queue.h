@@ -54,11 +54,11 @@ static inline struct lt_party *lt_local_queue_pop(struct lt_local_queue *queue)
     while (head != tail) {
         struct lt_party *party =
             atomic_load_explicit(&queue->slots[head % LT_LOCAL_QUEUE_SIZE], memory_order_relaxed);
-        /* Prefetches the next party, if there is one. */
-        char *next = (char *)atomic_load_explicit(&queue->slots[(head + 1) % LT_LOCAL_QUEUE_SIZE],
-                                                  memory_order_relaxed);
-        __builtin_prefetch(next, 1);
-        __builtin_prefetch(next + LT_CACHE_LINE, 1);
+        /* Prefetches the next party, if there is one. A number, since NULL has no neighbour. */
+        uintptr_t next = (uintptr_t)atomic_load_explicit(
+            &queue->slots[(head + 1) % LT_LOCAL_QUEUE_SIZE], memory_order_relaxed);
+        __builtin_prefetch((void *)next, 1);
+        __builtin_prefetch((void *)(next + LT_CACHE_LINE), 1);
         /* Relaxed: the owner itself wrote the slots. */
         if (atomic_compare_exchange_weak_explicit(&queue->head, &head, head + 1,
                                                   memory_order_relaxed, memory_order_relaxed))
