@@ -8,7 +8,12 @@
 #include "sched/current.h"
 #include "sched/runtime.h"
 
+#include <leat/process.h>
+#include <leat/signal.h>
+
+#include <signal.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 /* ---- a leat_io outlives the runtime ---- */
 
@@ -362,6 +367,48 @@ static void watches_for_a_worker_without_reactor(void **state)
     CHECK_IS(0, leat_main_with(watches_for_another, NULL, &(leat_options){ .workers = 2 }));
 }
 
+/* ---- a program without 0, 1 and 2 ---- */
+
+/* How many of the three are open after leat has made all descriptors that it keeps. `ends` is a
+ * pipe. */
+static int open_of_three(const int ends[2])
+{
+    const int signals[] = { SIGUSR1 };
+    const char *const argv[] = { "true", NULL };
+    leat_chan *signalled;
+    leat_captured captured;
+    CHECK_IS(0, leat_start(NULL));
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    CHECK_IS(-ETIMEDOUT, leat_poll(ends[0], LEAT_IN, leat_after(LEAT_MS)));
+    CHECK_IS(0, leat_signals(scope, signals, 1, &signalled));
+    CHECK_IS(0, leat_capture(argv, NULL, &captured, 1, late()));
+    int open = 0;
+    for (int fd = 0; fd < 3; fd++)
+        open += fcntl(fd, F_GETFD) >= 0;
+    leat_captured_free(&captured);
+    CHECK_IS(0, leat_scope_close(scope));
+    CHECK_IS(0, leat_stop());
+    return open;
+}
+
+/* It may open them for itself later. */
+static void leaves_the_first_three(void **state)
+{
+    (void)state;
+    int ends[2], status;
+    CHECK_IS(0, pipe2(ends, O_CLOEXEC));
+    pid_t child = fork();
+    if (!child) {
+        for (int fd = 0; fd < 3; fd++)
+            close(fd);
+        _exit(open_of_three(ends));
+    }
+    CHECK(child > 0 && waitpid(child, &status, 0) == child);
+    CHECK_IS(0, status);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -372,6 +419,7 @@ int main(void)
         cmocka_unit_test(follows_a_task_when_it_can),
         cmocka_unit_test(watches_for_a_worker_without_reactor),
         cmocka_unit_test(a_listener_follows_its_server),
+        cmocka_unit_test(leaves_the_first_three),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,22 @@
+#define _GNU_SOURCE
 #include "base/util.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+int lt_move_up(int fd)
+{
+    if (fd < 0 || fd > 2)
+        return fd;
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, 3), saved = errno;
+    close(fd);
+    errno = saved;
+    return moved;
+}
 
 void lt_die(const char *format, ...)
 {

@@ -6,6 +6,7 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/environment.h"
+#include "base/util.h"
 #include "base/world.h"
 #include "dump/monitor.h"
 #include "look/answer.h"
@@ -394,7 +395,7 @@ static struct lt_server *make_server(const char *token)
     for (size_t i = 0; i < CLIENTS; i++)
         server->clients[i].fd = -1;
     int saved = errno;
-    server->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    server->stop = lt_move_up(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     errno = saved;
     return server;
 }

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/cancel.h"
 #include "base/clock.h"
+#include "base/util.h"
 #include "io/io.h"
 #include "process/process.h"
 #include "scope/scope.h"
@@ -42,7 +43,7 @@ static struct bell *make_bell(void)
     struct bell *bell = lt_alloc(sizeof *bell);
     if (!bell)
         return NULL;
-    bell->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    bell->fd = lt_move_up(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (bell->fd >= 0)
         return bell;
     lt_free(bell);

@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 #include "base/bell.h"
 #include "base/handler.h"
+#include "base/util.h"
 #include "base/world.h"
 #include "chan/special.h"
 
@@ -150,7 +151,8 @@ static void forget_counts(const struct receiver *receiver)
 static int open_bell(void)
 {
     if (the_bell() < 0)
-        atomic_store_explicit(&bell, eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), memory_order_relaxed);
+        atomic_store_explicit(&bell, lt_move_up(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+                              memory_order_relaxed);
     return the_bell() < 0 ? -errno : 0;
 }
 

@@ -123,13 +123,13 @@ static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 static int open_reactor(struct lt_reactor *reactor)
 {
     if (!reactor->has_bell) {
-        int bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        int bell = lt_move_up(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
         if (bell < 0)
             return -errno;
         reactor->bell = bell;
         reactor->has_bell = true;
     }
-    int epoll = epoll_create1(EPOLL_CLOEXEC);
+    int epoll = lt_move_up(epoll_create1(EPOLL_CLOEXEC));
     if (epoll < 0)
         return -errno;
     struct epoll_event event = { .events = EPOLLIN | EPOLLET, .data.u64 = BELL };
@@ -233,7 +233,7 @@ static int add_to_epoll(int epoll, struct lt_source *source, int fd, struct epol
         return 0;
     if (errno != EEXIST)
         return -errno;
-    int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
     if (copy < 0)
         return -errno;
     source->copy = copy;

@@ -5,6 +5,7 @@
 #include "base/barrier.h"
 #include "base/config.h"
 #include "base/lock.h"
+#include "base/util.h"
 #include "sched/party.h"
 
 #include <leat/base.h>
@@ -83,10 +84,10 @@ static int set_up(struct lt_uring *ring, char *words, char *sqes)
     };
     SET_ADDRESS(p.cq_off, words);
     SET_ADDRESS(p.sq_off, sqes);
-    long fd = syscall(SYS_io_uring_setup, LT_URING_QUEUE, &p);
+    int fd = lt_move_up((int)syscall(SYS_io_uring_setup, LT_URING_QUEUE, &p));
     if (fd < 0)
         return -errno;
-    ring->fd = (int)fd;
+    ring->fd = fd;
     ring->sqes = (struct io_uring_sqe *)(void *)sqes;
     ring->cqes = (struct io_uring_cqe *)(void *)(words + p.cq_off.cqes);
     ring->sq_head = (_Atomic uint32_t *)(void *)(words + p.sq_off.head);
