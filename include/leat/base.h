@@ -45,10 +45,10 @@
  * That does not end the call early (to do so, cancel the scope) and leaves nothing locked. The
  * thread ends at its next cancellation point after the call. If the thread holds something, such as
  * an open scope, its cleanup handler must release it (pthread_cleanup_push). A function that leat
- * calls must not end its thread, and must not leave by longjmp. If the thread may be cancelled, the
- * function first disables that (pthread_setcancelstate). A thread that uses leat must not be
- * cancelled asynchronously (PTHREAD_CANCEL_ASYNCHRONOUS). The program must not end leat's own
- * threads.
+ * calls must not end its thread, and must not leave by longjmp or by a C++ exception. If the thread
+ * may be cancelled, the function first disables that (pthread_setcancelstate). A thread that uses
+ * leat must not be cancelled asynchronously (PTHREAD_CANCEL_ASYNCHRONOUS). The program must not end
+ * leat's own threads.
  *
  * The variable errno. leat never reports an error in errno. It keeps a task's errno across a wait,
  * even if the task continues in another thread. The C library promises compilers that the address

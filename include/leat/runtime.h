@@ -19,7 +19,9 @@
  * Processes. leat_spawn gives a process an empty signal mask (leat/process.h). If a task starts a
  * process in another way, the process inherits the worker's mask: it blocks SIGTERM and SIGINT, for
  * example. So start it in a function that leat_blocking runs, or set its mask
- * (posix_spawnattr_setsigmask).
+ * (posix_spawnattr_setsigmask). A child that does not execute another program has no workers
+ * (leat/base.h): so a program that forks into the background, by daemon(3) for example, starts the
+ * runtime afterwards.
  *
  * Sandboxes. A program that restricts its own system calls (seccomp) should do so before it starts
  * the runtime. If the system refuses membarrier(2) at the start, leat works without it. If the

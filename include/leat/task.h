@@ -18,14 +18,17 @@
  *  - State that a library keeps for each thread does not move with a task: a pthread_mutex_t or
  *    another lock that only the locking thread may release, a graphics context, a JNIEnv, the
  *    locale of uselocale.
- *  - In C++ a task must not wait inside a catch handler: the exception that is being handled
- *    belongs to the thread.
+ *  - In C++ the exception that is being handled belongs to the thread, and so does the count of
+ *    std::uncaught_exceptions. So a task must not wait inside a catch handler, even if it is
+ *    pinned. A destructor that waits, such as one that closes a scope, may run while an exception
+ *    unwinds the stack: it pins the task meanwhile.
  *  - The floating-point environment (rounding mode, exception masks) belongs to the worker, as in
  *    the calling convention. A task that changes it restores it before it waits.
  * Code that cannot follow these rules can stay in one thread: a task for its whole life
  * (leat_go_pinned), some lines of it (leat_pin, leat_unpin), or all tasks of a program
  * (leat_options.pinned, or LEAT_PINNED=1 in the environment). A pinned task still shares its thread
- * with other tasks.
+ * with other tasks. Code that these would disturb, such as an interpreter (Python, a JVM), or a
+ * wait inside a catch handler, needs a thread to itself: leat_go_blocking.
  *
  * Stacks. Below each stack lies a guard area of 60 KiB. If a stack overflows into it, the program
  * ends with a message that names the task. (Before Linux 6.13, at most 16,384 stacks at a time have
