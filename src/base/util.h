@@ -32,9 +32,9 @@ static inline char lt_shown(char c)
     return (unsigned char)c < 0x20 || c == 0x7F ? '?' : c;
 }
 
-/* Moves a new descriptor of the library's own above 0, 1 and 2. If these are closed, the program may
- * take them at any time: by dup2, or because it writes to standard error all the same. A negative
- * `fd` stays as it is. Returns the descriptor; -1 with errno, and then `fd` is closed. */
+/* Moves a new descriptor of the library's own above 0, 1 and 2. If these are closed, the program
+ * may take them at any time: by dup2, or because it writes to standard error all the same. A
+ * negative `fd` stays as it is. Returns the descriptor; -1 with errno, and then `fd` is closed. */
 int lt_move_up(int fd);
 
 /* Ends the program with one line on standard error, where it would otherwise corrupt memory. */

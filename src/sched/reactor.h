@@ -55,9 +55,10 @@ struct lt_source {
 };
 
 /* Registers a descriptor with the reactor of the current worker, or in another thread with any
- * worker's. If the system has no descriptors for one more reactor, an open one will do. From then on
- * the source gets an event for each change, and soon one for its state now. Returns 0; -EPERM if there is nothing to wait for on such a descriptor (a regular file); -ENOTSUP
- * in a seeded world; -EINVAL if no runtime runs; or -EMFILE, -ENFILE, -ENOMEM, -ENOSPC, -EBADF. */
+ * worker's. If the system has no descriptors for one more reactor, an open one will do. From then
+ * on the source gets an event for each change, and soon one for its state now. Returns 0; -EPERM if
+ * there is nothing to wait for on such a descriptor (a regular file); -ENOTSUP in a seeded world;
+ * -EINVAL if no runtime runs; or -EMFILE, -ENFILE, -ENOMEM, -ENOSPC, -EBADF. */
 int lt_reactor_add(struct lt_source *source, enum lt_source_kind kind, int fd);
 
 /* Ends the registration, before the descriptor is closed. When it returns, the source gets no event
