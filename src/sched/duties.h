@@ -18,7 +18,7 @@
 
 struct lt_worker;
 
-/* Only the worker uses it; thieves take `pace` from their own. */
+/* Only the worker uses it. */
 struct lt_duties {
     unsigned stride;     /* parties from one visit of the scheduler to the next */
     int until_look;      /* parties until the worker looks at the clock, */
