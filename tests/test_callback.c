@@ -86,6 +86,75 @@ static int refuses_wrong_arguments(void *arg)
 }
 ON_WORKERS(refuses_wrong_arguments);
 
+static void got_bytes(leat_io_op *op, int status)
+{
+    (void)op;
+    CHECK_IS(-ECANCELED, status);
+}
+
+static int receive_result(void *arg, leat_batch_view *batch)
+{
+    batch->status[0] = leat_recv((leat_chan *)arg, batch->results);
+    return 0;
+}
+
+static void got_result(leat_batch_op *op, int status)
+{
+    (void)op;
+    CHECK_IS(0, status);
+}
+
+/* An operation that is under way goes on as if nobody had tried to start it again. */
+static int refuses_what_is_under_way(void *arg)
+{
+    (void)arg;
+    leat_scope *outer = leat_scope_open(LEAT_NEVER), *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *ch = leat_chan_of(outer, int, 0), *open = leat_chan_of(outer, int, 1);
+    struct call call = a_call(s, 0), signals = a_call(s, 0);
+    call.cases[0] = (leat_case)LEAT_SEND(open, &call.x);
+    for (int i = 0; i < 2; i++) {
+        CHECK_IS(0, leat_recv_then(&call.op, ch, &call.x, note));
+        CHECK_IS(-EBUSY, leat_recv_then(&call.op, ch, &call.x, note));
+        CHECK_IS(-EBUSY, leat_send_then(&call.op, open, &call.x, note));
+        CHECK_IS(-EBUSY, leat_select_then(&call.op, call.cases, 1, note));
+        CHECK_IS(-EBUSY, leat_send_signal(&call.op, open, &call.x, 0));
+        CHECK_IS(1, receivers_of(ch));
+        CHECK_IS(0, leat_chan_len(open));
+        if (i == 0)
+            CHECK_IS(0, leat_withdraw(&call.op));
+    }
+    CHECK_IS(0, leat_send(ch, &(int){ 3 }));
+    WAIT_UNTIL(call.calls);
+    check_called(&call, 0);
+    CHECK_IS(3, call.x);
+
+    CHECK_IS(-EINVAL, leat_recv_signal(&signals.op, NULL, &call.x, 0));
+    CHECK_IS(-EINVAL, leat_op_status(&signals.op));
+
+    leat_io *ends[2];
+    char bytes[4];
+    leat_io_op reading = LEAT_IO_OP(s, 0);
+    CHECK_IS(0, leat_io_pair(outer, ends));
+    CHECK_IS(0, leat_read_then(&reading, ends[0], bytes, 4, got_bytes));
+    CHECK_IS(-EBUSY, leat_read_then(&reading, ends[1], bytes, 4, got_bytes));
+    CHECK_IS(-EBUSY, leat_write_then(&reading, ends[0], "x", 1, got_bytes));
+
+    int result = 5;
+    leat_batch_op asking = LEAT_BATCH_OP(s, 0);
+    leat_batcher *batcher = leat_batcher_open(
+        outer,
+        &(leat_batcher_spec){ .result_size = sizeof(int), .run = receive_result, .arg = ch });
+    CHECK_IS(0, leat_batch_then(&asking, batcher, NULL, &result, got_result));
+    CHECK_IS(-EBUSY, leat_batch_then(&asking, batcher, NULL, &result, got_result));
+    CHECK_IS(0, leat_send(ch, &(int){ 3 }));
+    WAIT_UNTIL(leat_scope_tasks(s) == 1);
+    CHECK_IS(3, result);
+    CHECK_IS(0, leat_scope_cancel(s));
+    CHECK_IS(0, leat_scope_close(s));
+    return leat_scope_close(outer);
+}
+ON_WORKERS(refuses_what_is_under_way);
+
 /* ---- at once ---- */
 
 /* In a task or a thread the function runs before the call returns. */
@@ -327,10 +396,10 @@ ON_WORKERS(is_free_of_scopes);
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(needs_a_runtime),   TESTS_ON_WORKERS(refuses_wrong_arguments),
-        TESTS_ON_WORKERS(calls_at_once),     TESTS_ON_WORKERS(calls_on_a_worker),
-        TESTS_ON_WORKERS(calls_later),       TESTS_ON_WORKERS(ends_with_the_scope),
-        TESTS_ON_WORKERS(is_free_of_scopes),
+        cmocka_unit_test(needs_a_runtime),           TESTS_ON_WORKERS(refuses_wrong_arguments),
+        TESTS_ON_WORKERS(refuses_what_is_under_way), TESTS_ON_WORKERS(calls_at_once),
+        TESTS_ON_WORKERS(calls_on_a_worker),         TESTS_ON_WORKERS(calls_later),
+        TESTS_ON_WORKERS(ends_with_the_scope),       TESTS_ON_WORKERS(is_free_of_scopes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -209,8 +209,8 @@ struct leat_batch_op {
 
 /* Puts an item, which is copied, and calls fn(op, status) when its result is at `result`. Never
  * waits. Only a party that may call leat_go for the batcher's scope may call this.
- * Returns 0 when fn has been or will be called, once. When it will not: -EINVAL for a NULL op or
- * fn, or an error of leat_batch_put. */
+ * Returns 0 when fn has been or will be called, once. When it will not: -EBUSY while the operation
+ * is under way already; -EINVAL for a NULL op or fn; or an error of leat_batch_put. */
 LEAT_API int leat_batch_then(leat_batch_op *op, leat_batcher *batcher, const void *item,
                              void *result, leat_batch_op_fn *fn);
 

@@ -59,14 +59,15 @@ struct leat_op {
 
 /* Starts sending or receiving one item; leat calls fn(op, status) when that is done. `item` is as
  * for leat_send and leat_recv. Never waits.
- * Returns 0 when fn has been or will be called, once. Returns -EINVAL when it will not: for a
- * NULL op or fn, for a NULL that leat_send or leat_recv would refuse, or when no runtime runs. */
+ * Returns 0 when fn has been or will be called, once. When it will not: -EBUSY while the operation
+ * is under way already; -EINVAL for a NULL op or fn, for a NULL that leat_send or leat_recv would
+ * refuse, or when no runtime runs. */
 LEAT_API int leat_send_then(leat_op *op, leat_chan *ch, const void *item, leat_op_fn *fn);
 LEAT_API int leat_recv_then(leat_op *op, leat_chan *ch, void *item, leat_op_fn *fn);
 
 /* The same for a select over `n` cases, 1 to INT_MAX; the status is the index of the case that
  * happened, or an error. The cases must stay where they are until fn is called.
- * Returns 0 or -EINVAL, as leat_recv_then. */
+ * Returns 0, -EBUSY or -EINVAL, as leat_recv_then. */
 LEAT_API int leat_select_then(leat_op *op, leat_case *cases, size_t n, leat_op_fn *fn);
 
 /* Takes an operation back. Any party may call it, after the call that started the operation has
@@ -82,8 +83,8 @@ LEAT_API int leat_withdraw(leat_op *op);
  * fd is the caller's. It must stay open until it has been signalled for each of the operations, or
  * until their scope is closed. Several operations may share one eventfd: leat_op_status, which is
  * set before the signal, tells which are done.
- * Returns 0 when fd has been or will be signalled, once; or -EINVAL, as leat_recv_then, and for
- * a negative fd. */
+ * Returns 0 when fd has been or will be signalled, once; or -EBUSY or -EINVAL, as leat_recv_then;
+ * -EINVAL for a negative fd, too. */
 LEAT_API int leat_send_signal(leat_op *op, leat_chan *ch, const void *item, int fd);
 LEAT_API int leat_recv_signal(leat_op *op, leat_chan *ch, void *item, int fd);
 

@@ -336,8 +336,8 @@ struct leat_io_op {
 
 /* Reads up to `n` bytes, 1 to INT_MAX, into `buffer`, and calls fn(op, status) when it has read at
  * least one: the status is what leat_read returns. Never waits.
- * Returns 0 when fn has been or will be called, once. Returns -EINVAL when it will not: for a NULL,
- * no bytes or too many, or when no runtime runs. */
+ * Returns 0 when fn has been or will be called, once. When it will not: -EBUSY while the operation
+ * is under way already; -EINVAL for a NULL, no bytes or too many, or when no runtime runs. */
 LEAT_API int leat_read_then(leat_io_op *op, leat_io *io, void *buffer, size_t n, leat_io_op_fn *fn);
 
 /* Writes the `n` bytes at `data`, 1 or more, and calls fn(op, status): the status is 0 when all

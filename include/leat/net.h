@@ -98,8 +98,8 @@ LEAT_API int leat_connect(leat_scope *scope, const char *address, leat_io **conn
 
 /* Accepts as leat_accept does, and calls fn(op, status): the status is 0 when there is a
  * connection, else an error. Never waits.
- * Returns 0 when fn has been or will be called, once; or -EINVAL when it will not: for a NULL, or
- * when no runtime runs. */
+ * Returns 0 when fn has been or will be called, once. When it will not: -EBUSY while the operation
+ * is under way already; -EINVAL for a NULL, or when no runtime runs. */
 LEAT_API int leat_accept_then(leat_io_op *op, leat_io *listener, leat_scope *scope,
                               leat_io **connection, leat_io_op_fn *fn);
 

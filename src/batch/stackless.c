@@ -108,6 +108,8 @@ int leat_batch_then(leat_batch_op *op, leat_batcher *batcher, const void *item, 
 {
     if (!op || !fn)
         return -EINVAL;
+    if (lt_callback_is_busy(&op->op))
+        return -EBUSY;
     int error = put(batcher, item, &op->leat_claim);
     if (error)
         return error;

@@ -44,8 +44,10 @@ static void call(leat_op *op)
 {
     struct lt_machine *machine = machine_of(op);
     leat_scope *scope = machine->stackless.party.scope;
+    leat_op_fn *fn = op->leat_fn;
     lt_scope_delist_stackless(&machine->stackless);
-    op->leat_fn(op, op->leat_status);
+    op->leat_fn = NULL;
+    fn(op, op->leat_status);
     leave(scope);
 }
 
@@ -94,7 +96,11 @@ static int complete(leat_op *op, enum lt_attempt attempt)
 
 static int begin(leat_op *op, leat_op_fn *fn, uint8_t mode)
 {
-    if (!op || !fn || !lt_running() || !enter(op->scope))
+    if (!op || !fn || !lt_running())
+        return -EINVAL;
+    if (lt_callback_is_busy(op))
+        return -EBUSY;
+    if (!enter(op->scope))
         return -EINVAL;
     lt_current_party(); /* a thread's first call sets its lt_chance, which a select needs */
     lt_machine_init(machine_of(op), LT_CALLBACK, op->scope);
@@ -257,8 +263,10 @@ int leat_withdraw(leat_op *op)
         return -EALREADY;
     lt_machine_settle(machine);
     lt_scope_delist_stackless(&machine->stackless);
+    leat_op_fn *fn = op->leat_fn;
+    op->leat_fn = NULL;
     if (mode_of(op) == LT_TOLD)
-        op->leat_fn(op, LT_WITHDRAWN);
+        fn(op, LT_WITHDRAWN);
     leave(scope);
     return 0;
 }
@@ -277,9 +285,14 @@ static int operate_signal(leat_op *op, leat_chan *ch, enum lt_side side, void *i
 {
     if (!op || fd < 0)
         return -EINVAL;
+    if (lt_callback_is_busy(op))
+        return -EBUSY;
     op->leat_fd = fd;
     op->leat_result = -EAGAIN;
-    return operate(op, ch, side, item, write_signal, LT_PLAIN);
+    int error = operate(op, ch, side, item, write_signal, LT_PLAIN);
+    if (error)
+        op->leat_result = error;
+    return error;
 }
 
 int leat_send_signal(leat_op *op, leat_chan *ch, const void *item, int fd)

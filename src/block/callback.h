@@ -14,6 +14,12 @@ enum {
     LT_TRIES /* a struct lt_trial's mode, until it is over */
 };
 
+/* Whether the operation is under way: it has a function to call. */
+static inline bool lt_callback_is_busy(const leat_op *op)
+{
+    return op->leat_fn;
+}
+
 /* Calls the function of a ready operation. */
 void lt_callback_run(struct lt_party *party);
 

@@ -82,10 +82,13 @@ int lt_io_turn_then(leat_io_op *op, const struct lt_io_turn *turn, leat_io_op_fn
 {
     if (!op || !turn->io || !fn)
         return -EINVAL;
+    if (lt_callback_is_busy(&op->op))
+        return -EBUSY;
     struct operation *mine = (struct operation *)op;
     mine->trial.kind = &turns;
     mine->turn = *turn;
     op->leat_fn = fn;
+    op->done = 0;
     return lt_trial_begin(&mine->trial, report);
 }
 
@@ -218,7 +221,6 @@ int leat_write_then(leat_io_op *op, leat_io *io, const void *data, size_t n, lea
     if (!op || !data || !n)
         return -EINVAL;
     void *at = (void *)(uintptr_t)data;
-    op->done = 0;
     return lt_io_turn_then(op, &(struct lt_io_turn){ make_write, io, LT_OUT, n, at, &op->done },
                            fn);
 }
