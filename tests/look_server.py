@@ -57,7 +57,8 @@ def document(tasks):
 
     def channel(id, name, items, capacity, passed):
         return {"id": id, "name": name, "scope": "s33", "items": items, "capacity": capacity,
-                "closed": False, "receivers": 2, "senders": 0, "passed": passed % 2**32}
+                "closed": False, "receivers": 2, "senders": 0, "passed": passed % 2**32,
+                "holder": None}
 
     def stage(id, kind, name, numbers, ins, outs):
         keys = ["n", "running", "window", "held", "items"]

@@ -1,4 +1,5 @@
-/* test_look_passed.c: the page counts the items that channels have passed on. */
+/* test_look_passed.c: the page counts the items that channels have passed on, and names the holders
+ * of mutexes. */
 #include "look_client.h"
 
 static unsigned passed(const char *name)
@@ -63,8 +64,50 @@ static void test_passed(void **state)
     CHECK_IS(0, leat_main_with(counts, NULL, &(leat_options){ .workers = 2 }));
 }
 
+static bool is_said(const char *what)
+{
+    CHECK_IS(200, ask("/json"));
+    return strstr(answer, what);
+}
+
+static int lock(void *mutex)
+{
+    return leat_mutex_lock(mutex) || leat_mutex_unlock(mutex);
+}
+
+static int names_holders(void *unused)
+{
+    (void)unused;
+    char held[64];
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    CHECK_IS(0, leat_look(s, address, NULL));
+    leat_mutex *mutex = leat_mutex_open(s);
+    CHECK(is_said("\"passed\":0,\"holder\":null}"));
+    CHECK_IS(0, leat_mutex_lock(mutex));
+    leat_scope *inner = leat_scope_open(LEAT_NEVER);
+    CHECK_IS(0, leat_go_named(inner, lock, mutex, "waiter", 0));
+    WAIT_UNTIL(is_said("\"waits\":[{\"for\":\"receive\""));
+    CHECK_IS(200, ask("/json"));
+    const char *holder = strstr(answer, "\"holder\":\"t");
+    CHECK(holder);
+    snprintf(held, sizeof held, "{\"id\":\"t%lu\",\"kind\":\"task\",\"name\":\"main\"",
+             strtoul(holder + strlen("\"holder\":\"t"), NULL, 10));
+    CHECK(strstr(answer, held));
+    CHECK_IS(0, leat_mutex_unlock(mutex));
+    CHECK_IS(0, leat_scope_close(inner));
+    CHECK(is_said("\"holder\":null}"));
+    return leat_scope_close(s);
+}
+
+static void test_holders(void **state)
+{
+    (void)state;
+    CHECK_IS(0, leat_main_with(names_holders, NULL, &(leat_options){ .workers = 2 }));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_passed) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_passed),
+                                        cmocka_unit_test(test_holders) };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

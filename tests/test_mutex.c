@@ -1,5 +1,5 @@
 /* test_mutex.c: mutexes. */
-#include "support.h"
+#include "dumps.h"
 
 #include "flow/mutex.h"
 
@@ -175,6 +175,30 @@ static int knows_who_holds_it(void *arg)
 }
 ON_WORKERS(knows_who_holds_it);
 
+static int shows_its_holder_in_dumps(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_mutex *mutex = leat_mutex_open(s);
+    _Atomic int order = 0;
+    struct turn turn = turn_of(mutex, &order, LEAT_NEVER);
+    CHECK_IS(0, times_in_dump("held by"));
+    CHECK_IS(0, leat_mutex_lock(mutex));
+    CHECK_IS(0, leat_go(s, take_turn, &turn));
+    CHECK_IS(1, times_in_dump(" mutex: 0 of 1 items, held by task "));
+    WAIT_UNTIL(times_in_dump(" waits to receive from channel ") == 1);
+    CHECK_IS(1, times_in_dump(" mutex, held by task "));
+    char *graph = dump_with(leat_dump_graph);
+    CHECK(strstr(graph, " [label=\"held by\"];"));
+    free(graph);
+    CHECK_IS(0, leat_mutex_unlock(mutex));
+    WAIT_UNTIL(leat_scope_tasks(s) == 0);
+    CHECK_IS(0, times_in_dump("held by"));
+    CHECK_IS(0, leat_scope_close(s));
+    return 0;
+}
+ON_WORKERS(shows_its_holder_in_dumps);
+
 static int refuses_wrong_arguments(void *arg)
 {
     (void)arg;
@@ -241,6 +265,7 @@ int main(void)
         TESTS_ON_WORKERS(serves_in_order),
         TESTS_ON_WORKERS(ends_with_the_deadline_and_the_scope),
         TESTS_ON_WORKERS(knows_who_holds_it),
+        TESTS_ON_WORKERS(shows_its_holder_in_dumps),
         TESTS_ON_WORKERS(refuses_wrong_arguments),
         TESTS_ON_WORKERS(serves_drop_functions),
     };

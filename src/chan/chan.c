@@ -446,6 +446,12 @@ uint32_t lt_chan_number(const leat_chan *ch)
     return ch ? ch->number : 0;
 }
 
+void lt_chan_show_holder(leat_chan *ch, const _Atomic(struct lt_party *) *holder)
+{
+    ch->held = true;
+    ch->holder = holder;
+}
+
 bool lt_chan_is_kept(const leat_chan *ch)
 {
     return ch->kept;

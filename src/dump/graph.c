@@ -1,6 +1,6 @@
 /* graph.c: draws the parties and what they wait for, for Graphviz. Scopes are frames, parties
- * ovals, channels boxes, stages arrows. An edge leads from a party to the thing that it waits for;
- * a gray edge is the path of items. */
+ * ovals, channels boxes, stages arrows. An edge leads from a party to the thing that it waits for,
+ * and from a mutex to its holder; a gray edge is the path of items. */
 #include "dump/print.h"
 
 /* A node's name: a letter for the kind, and the record's number, or if it has none, its order. */
@@ -82,6 +82,20 @@ static void draw_aims(FILE *to, const struct lt_look *look, const struct lt_reco
     }
 }
 
+/* Draws who holds a mutex, so that a deadlock shows as a circle. */
+static void draw_holder(FILE *to, const struct lt_look *look, const struct lt_record *record)
+{
+    const struct lt_record *holder =
+        record->thing == LT_A_CHANNEL ? lt_look_find_holder(look, record) : NULL;
+    if (!holder)
+        return;
+    fputs("  ", to);
+    node(to, record);
+    fputs(" -> ", to);
+    node(to, holder);
+    fputs(" [label=\"held by\"];\n", to);
+}
+
 /* Draws the path of the items through a stage. */
 static void draw_ends(FILE *to, const struct lt_record *record)
 {
@@ -129,6 +143,8 @@ void lt_draw(FILE *to, const struct lt_look *look)
         draw_record(to, look, look->records[i]);
     for (size_t i = 0; i < look->record_count; i++)
         draw_aims(to, look, look->records[i]);
+    for (size_t i = 0; i < look->record_count; i++)
+        draw_holder(to, look, look->records[i]);
     for (size_t i = 0; i < look->record_count; i++)
         draw_ends(to, look->records[i]);
     fputs("}\n", to);

@@ -183,6 +183,15 @@ static void print_who(FILE *to, enum lt_thing thing, uint32_t number,
     }
 }
 
+static void print_holder(FILE *to, const struct lt_look *look, const struct lt_record *channel)
+{
+    const struct lt_record *holder = channel ? lt_look_find_holder(look, channel) : NULL;
+    if (!holder)
+        return;
+    fputs(", held by ", to);
+    print_who(to, holder->thing, holder->number, holder);
+}
+
 static void print_aim(FILE *to, const struct lt_look *look, const struct lt_aim_record *aim)
 {
     const struct lt_record *record = lt_look_find(look, aim->object, aim->number);
@@ -191,6 +200,7 @@ static void print_aim(FILE *to, const struct lt_look *look, const struct lt_aim_
     case LT_TO_SEND:
         fputs(aim->aim == LT_TO_RECEIVE ? "to receive from " : "to send to ", to);
         print_who(to, LT_A_CHANNEL, aim->number, record);
+        print_holder(to, look, record);
         break;
     case LT_TO_READ:
     case LT_TO_WRITE:
@@ -312,8 +322,10 @@ static void print_channel(FILE *to, const struct lt_look *look, const struct lt_
                           unsigned depth)
 {
     print_who(to, LT_A_CHANNEL, record->number, record);
-    fprintf(to, ": %zu of %zu items%s\n", record->length, record->capacity,
+    fprintf(to, ": %zu of %zu items%s", record->length, record->capacity,
             record->closed ? ", closed" : "");
+    print_holder(to, look, record);
+    fputs("\n", to);
     print_waiters(to, look, record, depth + 1);
 }
 

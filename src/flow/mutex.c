@@ -1,5 +1,6 @@
 #include "flow/mutex.h"
 
+#include "chan/more.h"
 #include "sched/current.h"
 
 #include <leat/select.h>
@@ -12,6 +13,7 @@ leat_mutex *leat_mutex_open(leat_scope *scope)
     mutex->turn = leat_chan_open(scope, &(leat_chan_spec){ .capacity = 1, .name = "mutex" });
     if (!mutex->turn)
         return NULL;
+    lt_chan_show_holder(mutex->turn, &mutex->owner);
     leat_try_send(mutex->turn, NULL);
     return mutex;
 }

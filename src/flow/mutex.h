@@ -3,7 +3,7 @@
  * The channel `turn` has an item while no party holds the mutex: a party that receives it takes the
  * mutex. So the mutex has the channel's order, deadlines and cancelling. `owner` is written by the
  * holder, or by a party that acts for the holder. A reader only checks whether it is the holder
- * itself, so `owner` is relaxed. */
+ * itself, and a look compares it with the parties it has found; so `owner` is relaxed. */
 #pragma once
 
 #include "flow/flow.h"

@@ -201,6 +201,11 @@ static void put_channel(FILE *to, const struct lt_look *look, const struct lt_re
             truth(record->closed));
     fprintf(to, ",\"receivers\":%u,\"senders\":%u,\"passed\":%u", record->receivers,
             record->senders, record->passed);
+    const struct lt_record *holder = lt_look_find_holder(look, record);
+    if (holder)
+        put_record_id(to, ",\"holder\":", holder);
+    else
+        fputs(",\"holder\":null", to);
 }
 
 static void put_descriptor(FILE *to, const struct lt_look *look, const struct lt_record *record)

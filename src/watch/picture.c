@@ -207,6 +207,22 @@ const struct lt_record *lt_look_find(const struct lt_look *look, const void *sel
     return found ? *found : NULL;
 }
 
+static int by_address(const void *a, const void *b)
+{
+    const struct lt_record *x = *(struct lt_record *const *)a, *y = *(struct lt_record *const *)b;
+    return compare((uintptr_t)x->self, (uintptr_t)y->self);
+}
+
+const struct lt_record *lt_look_find_holder(const struct lt_look *look,
+                                            const struct lt_record *channel)
+{
+    const struct lt_record wanted = { .self = channel->holder }, *key = &wanted;
+    struct lt_record **found = NULL;
+    if (channel->holder)
+        found = bsearch(&key, look->by_self, look->record_count, sizeof *found, by_address);
+    return found ? *found : NULL;
+}
+
 size_t lt_look_first_record(const struct lt_look *look, size_t place)
 {
     size_t low = 0, high = look->record_count;

@@ -109,8 +109,11 @@ bool lt_look_sort_scopes(struct lt_look *look);
 int lt_look_merge(struct lt_look *look);
 
 /* lt_look_find: the record of a party or channel, or NULL; `number` as in the record.
+ * lt_look_find_holder: the record of the party that holds a mutex, whose channel this is; or NULL.
  * lt_look_scope: the index of a scope, or LT_NOWHERE. */
 const struct lt_record *lt_look_find(const struct lt_look *look, const void *self, uint32_t number);
+const struct lt_record *lt_look_find_holder(const struct lt_look *look,
+                                            const struct lt_record *channel);
 size_t lt_look_scope(const struct lt_look *look, const void *scope);
 
 /* lt_look_first_record: the index in look->records of a scope's first record. lt_look_next_scope:

@@ -338,6 +338,9 @@ static void record_channel(struct lt_pad *pad, leat_chan *ch)
         lt_chan_visit(ch);
     record->length = visited ? lt_chan_count(ch) : leat_chan_len(ch);
     record->passed = lt_chan_passed(ch);
+    /* Relaxed: it is compared, never followed. */
+    if (ch->held)
+        record->holder = atomic_load_explicit(ch->holder, memory_order_relaxed);
     record->closed = lt_chan_is_closed(ch);
     record->receivers = waiting(&ch->receivers_waiting);
     record->senders = waiting(&ch->senders_waiting);

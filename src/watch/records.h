@@ -84,7 +84,8 @@ struct lt_record {
     /* For a channel; others have `closed`, too. */
     bool closed;
     size_t length, capacity;
-    uint32_t passed; /* items received since it was made, modulo 2^32 */
+    uint32_t passed;               /* items received since it was made, modulo 2^32 */
+    const struct lt_party *holder; /* of a mutex's channel; or NULL */
     /* The number that wait to receive and to send, or for a descriptor to read and to write, even
      * if not all of them are among its aims. */
     uint32_t receivers, senders;

@@ -110,6 +110,9 @@ static void add_channel(struct table *t, const struct document *d, const struct 
     add_count(t, "passed", c->passed);
     add_count(t, "passed a second", cells_rate(c, d, before));
     add(t, "scope", c->scope);
+    const struct party *holder = document_party(d, c->holder);
+    if (c->holder)
+        add_named(t, "held by", c->holder, holder ? holder->name : NULL);
     add_users(t, d, c->id, "receive", "receiver");
     add_users(t, d, c->id, "send", "sender");
 }

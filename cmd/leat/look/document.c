@@ -161,6 +161,7 @@ static void read_channel(struct document *d, const struct fields *f, void *to)
     c->receivers = field_count(f, "receivers", NEVER_NULL);
     c->senders = field_count(f, "senders", NEVER_NULL);
     c->passed = field_count(f, "passed", NEVER_NULL);
+    c->holder = field_string(f, "holder", MAYBE_NULL);
 }
 
 static void read_descriptor(struct document *d, const struct fields *f, void *to)

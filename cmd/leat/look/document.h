@@ -51,6 +51,7 @@ struct party {
 
 struct channel {
     const char *id, *name, *scope;
+    const char *holder; /* of a mutex, or NULL */
     bool closed;
     double items, capacity, receivers, senders, passed;
 };
