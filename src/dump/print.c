@@ -461,7 +461,8 @@ static void print_worker(FILE *to, const struct lt_look *look, unsigned i)
     if (worker->queued)
         fprintf(to, ", %u to start", worker->queued);
     if (worker->timers)
-        fprintf(to, ", %llu timers", (unsigned long long)worker->timers);
+        fprintf(to, ", %llu timer%s", (unsigned long long)worker->timers,
+                worker->timers == 1 ? "" : "s");
     fputs("\n", to);
     print_frames(to, worker->frames, 1);
 }
