@@ -293,6 +293,14 @@ caught shared_timer COMPUTES MOVED_UNSEEN
 holds shared_timer STOPS=0
 caught shared_timer STOPS=0 HOME_UNCHECKED HOME_LATE
 
+holds semaphore
+holds semaphore SMALL=1
+holds semaphore GIVES_UP=1
+holds semaphore GIVES_UP=3
+caught semaphore '' MARKED_LATE SENT_FIRST MARK_KEPT
+caught semaphore SMALL=1 SENT_UNASKED
+caught semaphore GIVES_UP=1 FREED_UNASKED MARK_LEFT TURN_KEPT
+
 holds reclaim
 caught reclaim '' ASKED_FIRST SHORT_LATE RECORDED_LATE TRIED_ONCE LOOT_KEPT
 
