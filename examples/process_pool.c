@@ -40,8 +40,7 @@ struct result {
 static void drop_result(void *item)
 {
     struct result *result = item;
-    if (!result->error)
-        leat_captured_free(&result->captured);
+    leat_captured_free(&result->captured);
 }
 
 static int run_command(void *arg, const void *in, void *out)

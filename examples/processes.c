@@ -35,10 +35,11 @@ static int sort_words(void)
 /* A program that would take too long. */
 static int give_up(void)
 {
-    const char *argv[] = { "sleep", "1000", NULL };
+    const char *argv[] = { "sh", "-c", "echo I begin; exec sleep 1000", NULL };
     leat_captured captured;
-    int error = leat_capture(argv, NULL, &captured, 1000, leat_after(50 * LEAT_MS));
-    printf("sleep: %s\n", strerror(-error));
+    int error = leat_capture(argv, NULL, &captured, 1000, leat_after(300 * LEAT_MS));
+    printf("sleep: %s, after \"%.7s\"\n", strerror(-error), captured.out ? captured.out : "");
+    leat_captured_free(&captured);
     return error == -ETIMEDOUT ? 0 : error;
 }
 
@@ -48,11 +49,11 @@ static int body(void *arg)
     const char *argv[] = { "sh", "-c", "echo to standard error >&2; exit 3", NULL };
     leat_captured captured;
     int error = leat_capture(argv, NULL, &captured, 1000, LEAT_NEVER);
-    if (error)
-        return error;
-    printf("sh: %d, %s", captured.exit.code, captured.err);
+    if (!error)
+        printf("sh: %d, %s", captured.exit.code, captured.err);
     leat_captured_free(&captured);
-    error = sort_words();
+    if (!error)
+        error = sort_words();
     return error ? error : give_up();
 }
 

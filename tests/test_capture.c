@@ -4,6 +4,9 @@
 #include "blind.h"
 #include "processes.h"
 
+#include <fcntl.h>
+#include <poll.h>
+
 /* ---- capturing ---- */
 
 static int keep_some(void *arg)
@@ -48,13 +51,14 @@ static int end_in_time(void *arg)
     (void)arg;
     leat_captured captured;
     int64_t start = leat_now();
-    CHECK_IS(-ETIMEDOUT, leat_capture(SHELL("echo x; sleep 100"), NULL, &captured, 10,
-                                      leat_after(30 * LEAT_MS)));
     CHECK_IS(-ETIMEDOUT, leat_capture(ARGV("yes"), NULL, &captured, 10, leat_after(30 * LEAT_MS)));
+    CHECK_IS(0, leat_captured_free(&captured));
     CHECK(leat_now() - start < 20 * LEAT_S);
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
     leat_scope_cancel(scope);
     CHECK_IS(-ECANCELED, leat_capture(ARGV("true"), NULL, &captured, 10, LEAT_NEVER));
+    CHECK(!captured.out && !captured.err);
+    CHECK_IS(0, leat_captured_free(&captured));
     CHECK_IS(0, leat_scope_close(scope));
     CHECK(!has_children());
     return 0;
@@ -66,6 +70,71 @@ static int ends_at_its_deadline(void *arg)
     return 0;
 }
 ON_WORKERS(ends_at_its_deadline);
+
+/* Says that it has begun, twice, and that it was asked to end. */
+#define SAYS_WHY \
+    SHELL("trap 'echo TERM >&2; exit 3' TERM; echo on; echo >&0; while :; do sleep 0.01; done")
+
+static bool has_begun(const leat_captured *captured)
+{
+    if (!captured->out || strcmp(captured->out, "on\n") != 0)
+        return false;
+    CHECK(strcmp(captured->err, "TERM\n") == 0);
+    CHECK_IS(3, captured->exit.code);
+    CHECK(captured->partial);
+    return true;
+}
+
+struct early {
+    leat_scope *scope;
+    int begun; /* the program writes to it */
+};
+
+static int cancel_when_begun(void *arg)
+{
+    const struct early *early = arg;
+    char byte;
+    CHECK_IS(1, read(early->begun, &byte, 1));
+    return leat_scope_cancel(early->scope);
+}
+
+static int keep_what_came(void *arg)
+{
+    (void)arg;
+    leat_captured captured;
+    int ends[2];
+    CHECK_IS(0, pipe2(ends, O_CLOEXEC));
+    /* Without a group "sleep" gets no signal, of which the shell would tell. */
+    const leat_spawn_options options = { .in = ends[1],
+                                         .flags = LEAT_NO_GROUP,
+                                         .grace = 100 * LEAT_S };
+    bool begun = false;
+    for (int64_t time = 50 * LEAT_MS; !begun; time *= 2) {
+        CHECK_IS(-ETIMEDOUT, leat_capture(SAYS_WHY, &options, &captured, 10, leat_after(time)));
+        begun = has_begun(&captured);
+        CHECK_IS(0, leat_captured_free(&captured));
+    }
+    char byte;
+    while (poll(&(struct pollfd){ ends[0], POLLIN, 0 }, 1, 0) == 1)
+        CHECK_IS(1, read(ends[0], &byte, 1));
+    struct early early = { leat_scope_open(LEAT_NEVER), ends[0] };
+    CHECK_IS(0, leat_go_blocking(early.scope, cancel_when_begun, &early));
+    CHECK_IS(-ECANCELED, leat_capture(SAYS_WHY, &options, &captured, 10, LEAT_NEVER));
+    CHECK_IS(0, leat_scope_close(early.scope));
+    CHECK(has_begun(&captured));
+    CHECK_IS(0, leat_captured_free(&captured));
+    close(ends[0]);
+    close(ends[1]);
+    CHECK(!has_children());
+    return 0;
+}
+static int keeps_what_came_before_the_end(void *arg)
+{
+    (void)arg;
+    on_task_and_thread(keep_what_came);
+    return 0;
+}
+ON_WORKERS(keeps_what_came_before_the_end);
 
 /* The pipe never runs dry. */
 static void let_go_of_a_busy_pipe(void)
@@ -173,8 +242,11 @@ ON_WORKERS(captures_without_watches);
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TESTS_ON_WORKERS(bounds_what_it_keeps),     TESTS_ON_WORKERS(ends_at_its_deadline),
-        TESTS_ON_WORKERS(lets_go_of_a_held_pipe),   TESTS_ON_WORKERS(runs_many_at_a_time),
+        TESTS_ON_WORKERS(bounds_what_it_keeps),
+        TESTS_ON_WORKERS(ends_at_its_deadline),
+        TESTS_ON_WORKERS(keeps_what_came_before_the_end),
+        TESTS_ON_WORKERS(lets_go_of_a_held_pipe),
+        TESTS_ON_WORKERS(runs_many_at_a_time),
         TESTS_ON_WORKERS(captures_without_watches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

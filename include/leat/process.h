@@ -165,12 +165,12 @@ LEAT_API leat_io *leat_process_err(leat_process *process);
  * Returns it; -EINVAL for NULL. */
 LEAT_API pid_t leat_process_id(const leat_process *process);
 
-/* What leat_capture has collected. A 0 follows the bytes of `out` and `err`, which are never
- * NULL. */
+/* What leat_capture has collected. A 0 follows the bytes of `out` and `err`. */
 typedef struct leat_captured {
     char *out, *err; /* the bytes of 1 and of 2 */
     size_t out_size, err_size;
-    int partial;    /* not 0: there was more than `most`, or the pipe was not closed in time */
+    int partial;    /* not 0: there was more than `most`, the pipe was not closed in time, or the
+                     * call ended early */
     leat_exit exit; /* how the program has ended */
 } leat_captured;
 
@@ -178,13 +178,14 @@ typedef struct leat_captured {
  * rest is read and discarded. `argv` and `options` are as for leat_spawn; with LEAT_ERR_TO_OUT
  * `out` has both. When the program has ended and another process keeps the pipe open, the call
  * reads on for options->grace at most. When `deadline` passes or the caller's scope is cancelled,
- * the program is ended as in a cancelled scope: then the call returns up to options->grace later.
- * The caller frees the result with leat_captured_free. If the caller is a thread, it attends to the
- * program (leat_attend), with LEAT_ATTENDED or without: it blocks, and no worker wakes.
- * Returns 0 when the program has ended, however it ended. Else there is nothing to free, and the
- * result is -ETIMEDOUT; -ECANCELED; -EAGAIN with LEAT_NOW, which starts nothing; -ECHILD as for
- * leat_wait; or an error of leat_spawn, -EINVAL also for a NULL `captured`, a negative deadline, or
- * LEAT_PIPE_IN. */
+ * the program is ended as in a cancelled scope: the call returns up to options->grace later, and
+ * *captured has what the program has written. If the caller is a thread, it attends to the program
+ * (leat_attend), with LEAT_ATTENDED or without: it blocks, and no worker wakes.
+ * Returns 0 when the program has ended, however it ended; -ETIMEDOUT or -ECANCELED when the call
+ * ended early; -EAGAIN with LEAT_NOW, which starts nothing; -ECHILD as for leat_wait; or an error
+ * of leat_spawn, -EINVAL also for a NULL `captured`, a negative deadline, or LEAT_PIPE_IN. If the
+ * program has not started, or after another error, all of *captured is 0. In any case the caller
+ * frees *captured with leat_captured_free. */
 LEAT_API int leat_capture(const char *const *argv, const leat_spawn_options *options,
                           leat_captured *captured, size_t most, int64_t deadline);
 

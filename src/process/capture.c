@@ -117,17 +117,12 @@ static int collect(struct capture *capture)
     return error;
 }
 
-static int finish(struct capture *capture, leat_captured *captured)
+/* The caller gets what was collected. */
+static int give(struct capture *capture, const leat_exit *how, leat_captured *captured)
 {
     int error = make_room(&capture->out, capture->most);
     if (!error)
         error = make_room(&capture->err, capture->most);
-    leat_exit how;
-    /* In a cancelled scope an attendant's waits end with the process, without an error. */
-    if (!error)
-        error = lt_wait_allowed(lt_current_party());
-    if (!error)
-        error = leat_wait(capture->process, &how, LEAT_NEVER);
     if (error)
         return error;
     capture->out.bytes[capture->out.size] = 0;
@@ -137,8 +132,35 @@ static int finish(struct capture *capture, leat_captured *captured)
                                  .out_size = capture->out.size,
                                  .err_size = capture->err.size,
                                  .partial = capture->partial,
-                                 .exit = how };
+                                 .exit = *how };
     return 0;
+}
+
+static int finish(struct capture *capture, leat_captured *captured)
+{
+    leat_exit how;
+    /* In a cancelled scope an attendant's waits end with the process, without an error. */
+    int error = lt_wait_allowed(lt_current_party());
+    if (!error)
+        error = leat_wait(capture->process, &how, LEAT_NEVER);
+    return error ? error : give(capture, &how, captured);
+}
+
+/* The scope is cancelled. The shield lets this party wait and read once more; an attendant has to
+ * see the cancel, since it ends the process. */
+static int finish_cancelled(struct capture *capture, leat_captured *captured)
+{
+    leat_exit how;
+    bool attends = lt_process_is_mine(capture->process);
+    int error = attends ? leat_wait(capture->process, &how, LEAT_NEVER) : 0;
+    leat_shield();
+    if (!attends)
+        error = leat_wait(capture->process, &how, LEAT_NEVER);
+    if (!error)
+        error = read_streams(capture, BOTH, LAST_READS);
+    leat_unshield();
+    capture->partial = true;
+    return error ? error : give(capture, &how, captured);
 }
 
 static int run(struct capture *capture, leat_scope *scope, const char *const *argv,
@@ -157,7 +179,10 @@ int leat_capture(const char *const *argv, const leat_spawn_options *options,
                  leat_captured *captured, size_t most, int64_t deadline)
 {
     leat_spawn_options with_pipes = options ? *options : (leat_spawn_options){ 0 };
-    if (!captured || deadline < 0 || with_pipes.flags & LEAT_PIPE_IN)
+    if (!captured)
+        return -EINVAL;
+    *captured = (leat_captured){ 0 };
+    if (deadline < 0 || with_pipes.flags & LEAT_PIPE_IN)
         return -EINVAL;
     int error = lt_wait_prepare(lt_current_party());
     if (error || deadline == LEAT_NOW)
@@ -170,13 +195,16 @@ int leat_capture(const char *const *argv, const leat_spawn_options *options,
         return -ENOMEM;
     struct capture capture = { .most = most };
     error = run(&capture, scope, argv, &with_pipes, captured);
+    int given = error;
     if (error)
         leat_scope_cancel(scope);
+    if (error == -ECANCELED && capture.process)
+        given = finish_cancelled(&capture, captured);
     int why = leat_scope_close(scope);
-    if (!error)
-        return 0;
-    lt_free(capture.out.bytes);
-    lt_free(capture.err.bytes);
+    if (given) {
+        lt_free(capture.out.bytes);
+        lt_free(capture.err.bytes);
+    }
     return error == -ECANCELED && why ? why : error;
 }
 
