@@ -1,13 +1,13 @@
 /* semaphore.pml: callers that take permits, and callers that release them.
  *
- * Models leat_acquire_until and leat_release of flow/semaphore.c. A compare-and-swap that succeeds is
- * one step, since what it stores depends on nothing but what it compares. So is an operation on one
- * of the two channels: models/channel.pml is about these.
+ * Models leat_acquire_until and leat_release of flow/semaphore.c. A compare-and-swap that succeeds
+ * is one step, since what it stores depends on nothing but what it compares. So is an operation on
+ * one of the two channels: models/channel.pml is about these.
  *
- * RELEASERS release one permit each. Of the ACQUIRERS the first takes SMALL permits, and each of the
- * others one. The waits of the first GIVES_UP may end without a permit, as by a deadline. When all
- * permits have been released and no acquirer is left, the semaphore is freed: a release may then
- * still be under way, but touches nothing any more.
+ * RELEASERS release one permit each. Of the ACQUIRERS the first takes SMALL permits, and each of
+ * the others one. The waits of the first GIVES_UP may end without a permit, as by a deadline. When
+ * all permits have been released and no acquirer is left, the semaphore is freed: a release may
+ * then still be under way, but touches nothing any more.
  *
  * Proves:
  *  - no permit is lost or made;
