@@ -1,7 +1,7 @@
-/* test_dump_busy.c: dumps while tasks, blocks, callbacks, threads, scopes, channels, descriptors
- * and batchers come and go on four workers, and names are freed as soon as they may be. Threads and
- * tasks dump without pause, and make bounded looks. A dump may contain anything, but it must end,
- * and no sanitizer may report a fault. */
+/* test_dump_busy.c: dumps while tasks, blocks, callbacks, threads, scopes, channels, mutexes,
+ * descriptors and batchers come and go on four workers, and names are freed as soon as they may be.
+ * Threads and tasks dump without pause, and make bounded looks. A dump may contain anything, but it
+ * must end, and no sanitizer may report a fault. */
 #include "support.h"
 
 #include "watch/look.h"
@@ -152,7 +152,16 @@ static int batches(void *batcher)
     return 0;
 }
 
-/* Both ends of a pipe, and a batcher. */
+static int locks(void *mutex)
+{
+    if (leat_mutex_lock(mutex) == 0) {
+        leat_yield();
+        CHECK_IS(0, leat_mutex_unlock(mutex));
+    }
+    return 0;
+}
+
+/* Both ends of a pipe, a batcher, and a mutex. */
 static void go_things(leat_scope *scope, leat_io *ends[2])
 {
     leat_batcher *batcher = leat_batcher_open(scope, &(leat_batcher_spec){ .run = serves });
@@ -160,6 +169,9 @@ static void go_things(leat_scope *scope, leat_io *ends[2])
     CHECK_IS(0, leat_go(scope, reads, ends[0]));
     CHECK_IS(0, leat_go(scope, batches, batcher));
     CHECK_IS(0, leat_go(scope, batches, batcher));
+    leat_mutex *mutex = leat_mutex_open(scope);
+    for (int i = 0; i < 3; i++)
+        CHECK_IS(0, leat_go(scope, locks, mutex));
 }
 
 static void got(leat_op *op, int status)

@@ -10,10 +10,10 @@ leat_mutex *leat_mutex_open(leat_scope *scope)
     leat_mutex *mutex = lt_flow_make(scope, NULL, NULL, sizeof *mutex, NULL);
     if (!mutex)
         return NULL;
-    mutex->turn = leat_chan_open(scope, &(leat_chan_spec){ .capacity = 1, .name = "mutex" });
+    const leat_chan_spec spec = { .capacity = 1, .name = "mutex" };
+    mutex->turn = lt_chan_open_held(scope, &spec, &mutex->owner);
     if (!mutex->turn)
         return NULL;
-    lt_chan_show_holder(mutex->turn, &mutex->owner);
     leat_try_send(mutex->turn, NULL);
     return mutex;
 }
