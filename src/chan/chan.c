@@ -106,8 +106,7 @@ static void announce(leat_chan *ch)
 
 /* Makes a channel of zeroed memory, or returns NULL if there is none. */
 static leat_chan *make(leat_chan *ch, leat_scope *scope, const leat_chan_spec *spec,
-                       size_t capacity, const struct lt_keeper *keeper,
-                       const _Atomic(struct lt_party *) *holder)
+                       size_t capacity, const struct lt_keeper *keeper)
 {
     if (!ch)
         return NULL;
@@ -115,14 +114,11 @@ static leat_chan *make(leat_chan *ch, leat_scope *scope, const leat_chan_spec *s
     ch->item_size = (uint32_t)spec->item_size;
     ch->special = keeper || spec->buffer != LEAT_FIXED;
     ch->kept = keeper;
-    ch->held = holder;
     set_usual(ch);
     ch->buffer = spec->buffer;
     ch->capacity = capacity;
     if (keeper)
         ch->keeper = keeper;
-    else if (holder)
-        ch->holder = holder;
     else
         ch->drop = spec->drop;
     ch->name = spec->name;
@@ -145,13 +141,7 @@ leat_chan *lt_chan_open_owned(leat_scope *scope, const leat_chan_spec *spec,
                               const struct lt_keeper *keeper)
 {
     size_t capacity = spec->buffer == LEAT_PROMISE ? 1 : spec->capacity;
-    return make(allocate(spec->item_size, capacity), scope, spec, capacity, keeper, NULL);
-}
-
-leat_chan *lt_chan_open_held(leat_scope *scope, const leat_chan_spec *spec,
-                             const _Atomic(struct lt_party *) *holder)
-{
-    return make(allocate(0, spec->capacity), scope, spec, spec->capacity, NULL, holder);
+    return make(allocate(spec->item_size, capacity), scope, spec, capacity, keeper);
 }
 
 leat_chan *leat_chan_open(leat_scope *scope, const leat_chan_spec *spec)
@@ -163,7 +153,7 @@ leat_chan *lt_chan_open_kept(const struct lt_keeper *keeper, leat_buffer buffer,
                              size_t extra)
 {
     leat_chan_spec spec = { .buffer = buffer, .name = name };
-    return make(lt_alloc(sizeof(leat_chan) + extra), NULL, &spec, 0, keeper, NULL);
+    return make(lt_alloc(sizeof(leat_chan) + extra), NULL, &spec, 0, keeper);
 }
 
 leat_chan *leat_chan_make(leat_scope *scope, size_t item_size, size_t capacity)

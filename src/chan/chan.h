@@ -82,11 +82,10 @@ struct leat_chan {
     /* One cache line for the fields that every operation reads. */
     struct lt_biased lock;
     uint32_t item_size;
-    /* These four are set before other parties know the channel. */
+    /* These three are set before other parties know the channel. */
     bool special : 1; /* a lossy buffer, a promise or a keeper's: see chan/special.h */
     bool kept : 1;    /* it has a keeper */
-    bool held : 1;    /* it is a mutex's, and knows where the holder is */
-    leat_buffer buffer : 5;
+    leat_buffer buffer : 6;
     /* Written under the lock, read without it as hints, so relaxed. */
     _Atomic bool unusual; /* special, closed, traced or split: not for the fast path */
     _Atomic bool closed;
@@ -108,9 +107,8 @@ struct leat_chan {
     _Atomic uint32_t references;
     leat_scope *scope;
     union {
-        leat_drop_fn *drop;                       /* or NULL */
-        const struct lt_keeper *keeper;           /* if it is `kept` */
-        const _Atomic(struct lt_party *) *holder; /* if it is `held` */
+        leat_drop_fn *drop;             /* or NULL */
+        const struct lt_keeper *keeper; /* if it is `kept` */
     };
     _Atomic(struct lt_split *) split; /* NULL until the buffer is split: see chan/split.h */
     const char *name;
@@ -121,10 +119,10 @@ struct leat_chan {
 /* There may be a channel for each of many parties. */
 _Static_assert(sizeof(leat_chan) == 176 || sizeof(void *) != 8, "it has no holes");
 
-/* NULL for a channel without a drop function, as a keeper's is, or a mutex's. */
+/* NULL for a channel without a drop function, as a keeper's is. */
 static inline leat_drop_fn *lt_chan_drop(const leat_chan *ch)
 {
-    return ch->kept || ch->held ? NULL : ch->drop;
+    return ch->kept ? NULL : ch->drop;
 }
 
 /* The channel's split buffer, or NULL. Acquire: its fields are seen complete. */

@@ -20,11 +20,6 @@ uint32_t lt_chan_number(const leat_chan *ch);
 /* Whether only leat itself sends to the channel and closes it, as for a timeout. */
 bool lt_chan_is_kept(const leat_chan *ch);
 
-/* Makes the channel of a mutex, without bytes and without a drop function. As long as the channel
- * exists, looks show the party that `holder` points to. NULL when memory has run out. */
-leat_chan *lt_chan_open_held(leat_scope *scope, const leat_chan_spec *spec,
-                             const _Atomic(struct lt_party *) *holder);
-
 /* The drop function for items that were received from the channel; NULL for a promise, since only
  * copies of its item are received. `ch` may be NULL. */
 leat_drop_fn *lt_chan_drop_received(const leat_chan *ch);

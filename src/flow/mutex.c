@@ -1,20 +1,33 @@
 #include "flow/mutex.h"
 
-#include "chan/more.h"
 #include "sched/current.h"
 
 #include <leat/select.h>
 
+static void see_mutex(struct lt_owned *owned, struct lt_sight *sight)
+{
+    const leat_mutex *mutex = LT_CONTAINER(owned, leat_mutex, flow.owned);
+    if (!lt_flow_sight(owned, sight))
+        return;
+    sight->kind = LT_SEES_MUTEX;
+    sight->self = mutex->turn;
+    sight->holder = atomic_load_explicit(&mutex->owner, memory_order_relaxed);
+}
+
+static const struct lt_owned_kind owned_kind = { .free = lt_flow_free, .see = see_mutex };
+
 leat_mutex *leat_mutex_open(leat_scope *scope)
 {
-    leat_mutex *mutex = lt_flow_make(scope, NULL, NULL, sizeof *mutex, NULL);
+    const leat_chan_spec spec = { .capacity = 1, .name = "mutex" };
+    /* The channel comes first, so that a look records it before the mutex (scope/sight.h). */
+    leat_chan *turn = scope ? leat_chan_open(scope, &spec) : NULL;
+    leat_mutex *mutex = turn ? lt_flow_make(scope, NULL, NULL, sizeof *mutex, &owned_kind) : NULL;
     if (!mutex)
         return NULL;
-    const leat_chan_spec spec = { .capacity = 1, .name = "mutex" };
-    mutex->turn = lt_chan_open_held(scope, &spec, &mutex->owner);
-    if (!mutex->turn)
-        return NULL;
-    leat_try_send(mutex->turn, NULL);
+    mutex->turn = turn;
+    leat_try_send(turn, NULL);
+    lt_flow_sees(&mutex->flow, turn, NULL);
+    lt_flow_show(&mutex->flow, "mutex");
     return mutex;
 }
 

@@ -1,5 +1,5 @@
 /* sight.h: how a look (watch/look.h) sees things of rooms that the look's room may not include: a
- * descriptor, a batcher, a stage. The thing's room fills in a sight, by a function in its
+ * descriptor, a batcher, a stage, a mutex. The thing's room fills in a sight, by a function in its
  * lt_owned_kind or its lt_keeper. The sight's pointers are valid as long as the thing exists. */
 #pragma once
 
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum lt_sight_kind { LT_SEES_DESCRIPTOR, LT_SEES_BATCHER, LT_SEES_STAGE };
+enum lt_sight_kind { LT_SEES_DESCRIPTOR, LT_SEES_BATCHER, LT_SEES_STAGE, LT_SEES_MUTEX };
 
 /* The number of a stage's inputs, and of its outputs, that are reported at most. */
 enum { LT_SIGHT_ENDS = 8 };
@@ -34,6 +34,9 @@ struct lt_sight {
     uint32_t n, window, held;        /* of a pipeline's stage; else n is 0 */
     uint32_t in[LT_SIGHT_ENDS], ins; /* numbers of channels, and their count */
     uint32_t out[LT_SIGHT_ENDS], outs;
+    /* Of a mutex: `self` is its channel, in[0] the channel's number. The channel's own record, made
+     * before, becomes that of both. */
+    const struct lt_party *holder; /* compared, never followed; NULL: nobody holds it */
     /* How many list nodes the function may visit, and on return, how many are left. 0: it has not
      * counted all. */
     size_t steps;

@@ -20,8 +20,8 @@
  *
  * A bounded look shows a program of any size without stopping it. The rules of its bound:
  *  - The number of scopes, parties and channels is bounded. Descriptors, batchers and stages count
- *    as channels. A channel's record is kept even if those of its waiters are not, so its counts of
- *    waiters are exact.
+ *    as channels, and so does a mutex beside its channel. A channel's record is kept even if those
+ *    of its waiters are not, so its counts of waiters are exact.
  *  - While it holds a scope's lock, that of the channels without a scope, or the global queue's,
  *    and in each worker's answer as a whole, it passes at most lt_look_steps(bound) nodes of lists,
  *    whether it records them or not. (A worker also passes the empty slots of its wheel, and takes

@@ -114,6 +114,8 @@ static void merge(struct lt_record *into, struct lt_record *from)
     }
     if (from->frames)
         into->frames = from->frames;
+    if (from->holder)
+        into->holder = from->holder;
 }
 
 /* All records, in the order in which they were made. */

@@ -338,9 +338,6 @@ static void record_channel(struct lt_pad *pad, leat_chan *ch)
         lt_chan_visit(ch);
     record->length = visited ? lt_chan_count(ch) : leat_chan_len(ch);
     record->passed = lt_chan_passed(ch);
-    /* Relaxed: it is compared, never followed. */
-    if (ch->held)
-        record->holder = atomic_load_explicit(ch->holder, memory_order_relaxed);
     record->closed = lt_chan_is_closed(ch);
     record->receivers = waiting(&ch->receivers_waiting);
     record->senders = waiting(&ch->senders_waiting);
@@ -368,7 +365,8 @@ static uint32_t record_way(struct lt_pad *pad, struct lt_record *record, leat_ch
 
 static void record_sight(struct lt_pad *pad, const struct lt_sight *sight)
 {
-    static const enum lt_thing things[] = { LT_A_DESCRIPTOR, LT_A_BATCHER, LT_A_STAGE };
+    static const enum lt_thing things[] = { LT_A_DESCRIPTOR, LT_A_BATCHER, LT_A_STAGE,
+                                            LT_A_CHANNEL };
     struct lt_record *record = add_record(pad, things[sight->kind], sight->self);
     if (!record)
         return;
@@ -377,6 +375,10 @@ static void record_sight(struct lt_pad *pad, const struct lt_sight *sight)
     record->closed = sight->closed;
     record->sight = copy(pad, sight, sizeof *sight);
     pad->cut |= !sight->steps;
+    if (sight->kind == LT_SEES_MUTEX) {
+        record->number = sight->in[0];
+        record->holder = sight->holder;
+    }
     if (sight->kind != LT_SEES_DESCRIPTOR)
         return;
     record->number = (uint32_t)sight->fd;
