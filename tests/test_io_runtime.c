@@ -214,9 +214,8 @@ static int read_from_afar(void *arg)
     char byte;
     atomic_store(&stray->at, lt_current_worker());
     for (int i = 0; i < READS; i++) {
-        leat_case cases[] = { LEAT_READABLE(stray->near) };
         if (stray->selects)
-            CHECK_IS(0, leat_select(cases, 1, late()));
+            CHECK_IS(0, leat_select(&(leat_case)LEAT_READABLE(stray->near), 1, late()));
         CHECK_IS(1, leat_read_until(stray->near, &byte, 1, late()));
         if (i == READS / 2)
             CHECK_IS(0, setrlimit(RLIMIT_NOFILE, &stray->limit));
@@ -264,6 +263,48 @@ static void follows_a_task_when_it_can(void **state)
     for (int selects = 0; selects < 2; selects++)
         CHECK_IS(0, leat_main_with(follows_when_it_can, &(bool){ selects },
                                    &(leat_options){ .workers = 2 }));
+}
+
+/* Its worker has as many descriptors as the other one. */
+static int read_beside_more(void *arg)
+{
+    leat_io *near, *far;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    adopt_pair(scope, SOCK_STREAM, &near, &far);
+    find_empty(near);
+    for (int round = 0; round < 2; round++)
+        read_from_afar(arg);
+    return leat_scope_close(scope);
+}
+
+static int follows_later(void *arg)
+{
+    (void)arg;
+    CHECK_IS(0, leat_pin());
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    struct lt_worker *here = lt_current_worker();
+    struct stray stray = { .at = NULL };
+    adopt_pair(scope, SOCK_STREAM, &stray.near, &stray.far);
+    find_empty(stray.near);
+    CHECK_IS(0, getrlimit(RLIMIT_NOFILE, &stray.limit));
+    CHECK_IS(0, leat_go_pinned(scope, read_beside_more, &stray));
+    while (!atomic_load(&stray.at)) /* this worker is held up: the other one starts it */
+        nap();
+    write_when_read(&stray);
+    WAIT_UNTIL(atomic_load(&stray.reads) == READS);
+    CHECK(atomic_load(&stray.near->source.worker) == here);
+    atomic_store(&stray.reads, 0);
+    write_when_read(&stray);
+    WAIT_UNTIL(atomic_load(&stray.reads) == READS);
+    CHECK(atomic_load(&stray.near->source.worker) == atomic_load(&stray.at));
+    CHECK_IS(0, leat_scope_close(scope));
+    return leat_unpin();
+}
+
+static void follows_to_a_worker_with_more_later(void **state)
+{
+    (void)state;
+    CHECK_IS(0, leat_main_with(follows_later, NULL, &(leat_options){ .workers = 2 }));
 }
 
 static int welcome(leat_io *guest, void *arg)
@@ -417,6 +458,7 @@ int main(void)
         cmocka_unit_test(wakes_although_others_look),
         cmocka_unit_test(threads_read_beside_a_hog),
         cmocka_unit_test(follows_a_task_when_it_can),
+        cmocka_unit_test(follows_to_a_worker_with_more_later),
         cmocka_unit_test(watches_for_a_worker_without_reactor),
         cmocka_unit_test(a_listener_follows_its_server),
         cmocka_unit_test(leaves_the_first_three),

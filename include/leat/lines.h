@@ -73,9 +73,10 @@ LEAT_API int leat_lines(leat_scope *scope, leat_io *io, const leat_lines_options
 
 /* Writes lines: starts a task that receives each leat_line from `lines`, writes it to `io` with a
  * newline after it, and frees it. After a piece with `cut` set it writes no newline. So if several
- * parties send, a line of one may land between two pieces of another's. The task ends when the
- * channel is closed and everything is written. An error of leat_writev ends the task; lines that it
- * has received and not written are freed.
+ * parties send, a line of one may land between two pieces of another's. (To end lines with another
+ * byte, put that byte into `text` and set `cut`.) The task ends when the channel is closed and
+ * everything is written. An error of leat_writev ends the task; lines that it has received and
+ * not written are freed.
  * Returns 0; -EINVAL for a NULL argument, or when the channel's items are not of the size of a
  * leat_line; -ENOMEM. Unless it returns 0, nothing is received. */
 LEAT_API int leat_write_lines(leat_scope *scope, leat_chan *lines, leat_io *io);

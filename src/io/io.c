@@ -60,7 +60,9 @@ int lt_io_register(leat_io *io)
     return error;
 }
 
-enum { STRAYS = 8 };
+/* Waits on another worker until a descriptor follows: on one that has fewer descriptors, and on one
+ * that has as many or more. Without the difference most of them came to be with one worker. */
+enum { STRAYS = 8, STRAYS_TO_MORE = 64 };
 
 static LT_COLD void follow(leat_io *io, const struct lt_worker *here)
 {
@@ -80,10 +82,12 @@ void lt_io_follow(leat_io *io)
                            *there = atomic_load_explicit(&io->source.worker, memory_order_relaxed);
     if (LT_LIKELY(here == there) || !here || !there)
         return;
-    /* All relaxed: an approximate count will do. */
-    uint8_t strays = atomic_load_explicit(&io->strays, memory_order_relaxed);
-    atomic_store_explicit(&io->strays, (uint8_t)((strays + 1) % STRAYS), memory_order_relaxed);
-    if (strays == STRAYS - 1)
+    /* All relaxed: approximate counts will do. */
+    bool fewer = lt_reactor_sources(&here->reactor) < lt_reactor_sources(&there->reactor);
+    unsigned strays = 1u + atomic_load_explicit(&io->strays, memory_order_relaxed);
+    bool follows = strays >= (fewer ? STRAYS : STRAYS_TO_MORE);
+    atomic_store_explicit(&io->strays, (uint8_t)(follows ? 0 : strays), memory_order_relaxed);
+    if (follows)
         follow(io, here);
 }
 

@@ -95,6 +95,12 @@ static inline bool lt_reactor_is_open(const struct lt_reactor *reactor)
     return atomic_load_explicit(&reactor->open, memory_order_seq_cst);
 }
 
+/* How many sources are registered: a hint. */
+static inline uint32_t lt_reactor_sources(const struct lt_reactor *reactor)
+{
+    return atomic_load_explicit(&reactor->sources, memory_order_relaxed);
+}
+
 /* Whether descriptors are registered, or operations under way in the ring: a hint. */
 static inline bool lt_reactor_has_sources(const struct lt_reactor *reactor)
 {
