@@ -279,6 +279,14 @@ static void reports_a_deadlock(void **state)
     }
 }
 
+static int sleeps_a_little(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < 10; i++)
+        leat_sleep(LEAT_US);
+    return 0;
+}
+
 /* A clock exists, but no party will ever wake. */
 static int sleeps_for_ever(void *arg)
 {
@@ -317,6 +325,65 @@ static void sleeping_for_ever_is_a_deadlock(void **state)
     CHECK_IS(-EDEADLK, leat_sim_with(&(leat_sim_options){ .report = report_open(&report) },
                                      no_party_wakes, NULL));
     free(report_close(&report));
+}
+
+/* ---- runs without an end ---- */
+
+static int talks_for_ever(void *arg)
+{
+    leat_chan **ch = arg;
+    int x = 0;
+    while (leat_send(ch[0], &x) == 0 && leat_recv(ch[1], &x) == 0)
+        x++;
+    return 0;
+}
+
+static int echoes(void *arg)
+{
+    leat_chan **ch = arg;
+    int x;
+    while (leat_recv(ch[0], &x) == 0 && leat_send(ch[1], &x) == 0)
+        leat_sleep(LEAT_US);
+    return 0;
+}
+
+static int two_talk_for_ever(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *ch[] = { leat_chan_of(s, int, 0), leat_chan_of(s, int, 0) };
+    CHECK_IS(0, leat_go(s, talks_for_ever, ch));
+    CHECK_IS(0, leat_go(s, echoes, ch));
+    return leat_scope_close(s);
+}
+
+static void cancels_what_does_not_end(void **state)
+{
+    (void)state;
+    for (unsigned seed = 0; seed < 20; seed++) {
+        struct report report;
+        leat_sim_outcome outcome;
+        leat_sim_options options = { .seed = seed,
+                                     .report = report_open(&report),
+                                     .schedule = 4,
+                                     .most_turns = 1000,
+                                     .outcome = &outcome };
+        CHECK_IS(-ETIMEDOUT, leat_sim_with(&options, two_talk_for_ever, NULL));
+        CHECK_IS(1, outcome.unended);
+        CHECK_IS(0, outcome.deadlock);
+        CHECK(outcome.turns > 1000 && outcome.turns < 1100);
+        char *text = report_close(&report);
+        CHECK(strstr(text, "turn 1000: the program has not ended"));
+        CHECK(strstr(text, "talks_for_ever ("));
+        CHECK(strstr(text, "ended with -110"));
+        free(text);
+        /* One that ends, and takes all turns that it may take. */
+        options.report = report_open(&report);
+        CHECK_IS(0, leat_sim_with(&options, sleeps_a_little, NULL));
+        free(report_close(&report));
+        options = (leat_sim_options){ .seed = seed, .most_turns = outcome.turns };
+        CHECK_IS(0, leat_sim_with(&options, sleeps_a_little, NULL));
+    }
 }
 
 /* ---- hunts ---- */
@@ -410,6 +477,13 @@ static int waits_under_a_shield(void *arg)
     return 0;
 }
 
+static int yields_for_ever(void *arg)
+{
+    while (!arg)
+        leat_yield();
+    return 0;
+}
+
 static void never(leat_op *op, int status)
 {
     (void)op;
@@ -455,7 +529,7 @@ static void check_dies(leat_fn *fn, const char *saying)
         dup2(ends[1], 2);
         close(ends[0]);
         close(ends[1]);
-        leat_sim_each(6, 7, fn, NULL);
+        leat_sim_each_with(&(leat_sim_options){ .most_turns = 20000 }, 6, 7, fn, NULL);
         _exit(0);
     }
     close(ends[1]);
@@ -482,6 +556,7 @@ static void dying_names_the_seed(void **state)
     check_dies(has_a_task_with_an_odd_name, "odd?? returned with a scope still open");
     check_dies(has_a_task_with_an_odd_name, "odd?? starts, runs");
     check_dies(waits_under_a_shield, "cancelling does not help");
+    check_dies(yields_for_ever, "the program does not end");
     check_dies(leaves_an_operation, "an operation without a scope");
     check_dies(lets_a_stranger_in, "a thread from outside");
 }
@@ -493,6 +568,7 @@ int main(void)
         cmocka_unit_test(priorities_find_what_takes_patience),
         cmocka_unit_test(reports_a_deadlock),
         cmocka_unit_test(sleeping_for_ever_is_a_deadlock),
+        cmocka_unit_test(cancels_what_does_not_end),
         cmocka_unit_test(hunts),
         cmocka_unit_test(dying_names_the_seed),
     };

@@ -42,6 +42,10 @@
  * (leat/timeout.h) that no party waits for do not count as timers. If all wait again after that, in
  * waits that cancelling does not end, the process is aborted with a message.
  *
+ * No end. A run that has taken `most_turns` turns is reported in the same way, and the first scope
+ * is cancelled with -ETIMEDOUT. If it has not ended after as many turns more, the process is
+ * aborted with a message.
+ *
  * Aborts and faults (a failed assert, say) first print the seed on standard error. */
 #ifndef LEAT_SIM_H
 #define LEAT_SIM_H
@@ -72,6 +76,7 @@ typedef struct leat_sim_outcome {
     uint64_t digest; /* of all choices: equal runs have equal digests, different runs hardly ever */
     int64_t elapsed; /* virtual nanoseconds */
     int deadlock;    /* 1: a deadlock was reported */
+    int unended;     /* 1: the run took most_turns, and was cancelled */
 } leat_sim_outcome;
 
 /* How to run a program. A field that is 0 has its default. */
@@ -91,11 +96,13 @@ typedef struct leat_sim_options {
     FILE *report;       /* where reports are written; NULL: standard error */
     unsigned schedule;  /* how many of the last turns are printed after a failure, 0 to 128 */
     leat_sim_outcome *outcome; /* set if the program was run; may be NULL */
+    uint64_t most_turns;       /* then the run is cancelled; 0: 100 million; UINT64_MAX: never */
 } leat_sim_options;
 
 /* Runs fn(arg) as the first task of a first scope, like leat_main, in a world of its own. Only a
  * thread may call it, while no runtime runs. `options` is copied and may be NULL.
- * Returns what the scope was closed with; -EDEADLK after a deadlock. When fn was not called:
+ * Returns what the scope was closed with; -EDEADLK after a deadlock; -ETIMEDOUT for a run that did
+ * not end in `most_turns`. When fn was not called:
  * -EINVAL for a NULL fn or options out of range, -EBUSY when a runtime runs, -EDEADLK in a task
  * or in a world, -ENOMEM. */
 LEAT_API int leat_sim(uint64_t seed, leat_fn *fn, void *arg);

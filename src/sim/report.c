@@ -138,13 +138,13 @@ void lt_sim_print_failure(struct lt_sim *sim, int result)
     print_schedule(sim, out);
 }
 
-/* ---- all parties wait ---- */
+/* ---- the world gives the program up ---- */
 
-void lt_sim_report(struct lt_sim *sim)
+void lt_sim_report(struct lt_sim *sim, const char *why)
 {
     FILE *out = sim->options.report;
     print_seed(sim, out);
-    fputs(": everyone waits\n", out);
+    fprintf(out, ": %s\n", why);
     if (leat_dump(out) != 0)
         fputs("leat: no memory for a dump\n", out);
     fflush(out);

@@ -13,7 +13,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { DEPTH = 3, DEEPEST_BY_SEED = 4, SCHEDULE = 64, IO_DELAY = LEAT_MS };
+enum { DEPTH = 3, DEEPEST_BY_SEED = 4, SCHEDULE = 64, IO_DELAY = LEAT_MS, MOST_TURNS = 100000000 };
 
 /* ---- one world ---- */
 
@@ -30,6 +30,8 @@ static int resolve(leat_sim_options *o)
         o->mode = o->seed % 2 ? LEAT_SIM_PCT : LEAT_SIM_UNIFORM;
         o->depth = 1 + (unsigned)(o->seed / 2 % DEEPEST_BY_SEED);
     }
+    if (!o->most_turns)
+        o->most_turns = MOST_TURNS;
     if (!o->report)
         o->report = stderr;
     return 0;
@@ -62,7 +64,8 @@ static void report_outcome(struct lt_sim *sim, int result)
         *sim->options.outcome = (leat_sim_outcome){ .turns = sim->turn,
                                                     .digest = sim->digest,
                                                     .elapsed = sim->doors.now - LEAT_SIM_EPOCH,
-                                                    .deadlock = sim->deadlock };
+                                                    .deadlock = sim->given_up == -EDEADLK,
+                                                    .unended = sim->given_up == -ETIMEDOUT };
     if (result && sim->options.schedule)
         lt_sim_print_failure(sim, result);
 }
@@ -79,6 +82,7 @@ static int run_world(const leat_sim_options *given, leat_fn *fn, void *arg, bool
     if (!sim)
         return -ENOMEM;
     sim->options = options;
+    sim->last_turn = options.most_turns;
     sim->doors.now = LEAT_SIM_EPOCH;
     sim->doors.io_resets = options.io_resets;
     sim->doors.io_delay = options.io_delay;

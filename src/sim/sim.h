@@ -100,8 +100,10 @@ struct lt_sim {
     void *arg;
     leat_scope *scope; /* the program's outermost, while it is open */
     int result;
-    bool ended, deadlock;
-    bool hunted; /* LEAT_SEED can choose the seed */
+    bool ended;
+    int given_up;       /* why the world has cancelled the program; or 0 */
+    uint64_t last_turn; /* if the program has not ended then, the world gives it up */
+    bool hunted;        /* LEAT_SEED can choose the seed */
 };
 
 /* Whether the worker computes: it runs nothing else, and only thieves handle its duties. */
@@ -164,8 +166,8 @@ void lt_sim_remember(struct lt_sim *sim, const struct lt_candidate *candidate);
 /* Remembers that a task's turn has ended in a wait. */
 void lt_sim_remember_wait(struct lt_sim *sim, const struct lt_task *task);
 
-/* Prints what each party waits for, when no party can run. */
-void lt_sim_report(struct lt_sim *sim);
+/* Prints why the world gives the program up, and what each party waits for. */
+void lt_sim_report(struct lt_sim *sim, const char *why);
 
 /* Prints the result and the last turns; the options have their number. */
 void lt_sim_print_failure(struct lt_sim *sim, int result);

@@ -252,17 +252,32 @@ static bool see_to(struct lt_sim *sim)
     return true;
 }
 
-static void stuck(struct lt_sim *sim)
+/* Cancels the program so that it ends. `hopeless`: the last words if this was done before. */
+static void give_up(struct lt_sim *sim, int error, const char *why, const char *hopeless)
 {
-    lt_sim_report(sim);
+    lt_sim_report(sim, why);
     if (sim->ended)
         lt_die("leat: the program has ended in its seeded world, and an operation without a scope "
                "is still under way");
-    if (sim->deadlock || !sim->scope || lt_scope_is_cancelled(sim->scope))
-        lt_die("leat: no party can go on in the seeded world, and cancelling does not help: each "
-               "party that waits has a shield or no scope, or is joining");
-    sim->deadlock = true;
-    lt_scope_cancel(sim->scope, -EDEADLK);
+    if (sim->given_up || !sim->scope || lt_scope_is_cancelled(sim->scope))
+        lt_die("%s", hopeless);
+    sim->given_up = error;
+    lt_scope_cancel(sim->scope, error);
+}
+
+static void stuck(struct lt_sim *sim)
+{
+    give_up(sim, -EDEADLK, "everyone waits",
+            "leat: no party can go on in the seeded world, and cancelling does not help: each "
+            "party that waits has a shield or no scope, or is joining");
+}
+
+static void overrun(struct lt_sim *sim)
+{
+    uint64_t more = sim->options.most_turns;
+    sim->last_turn = sim->turn + (more < UINT64_MAX - sim->turn ? more : UINT64_MAX - sim->turn);
+    give_up(sim, -ETIMEDOUT, "the program has not ended (leat_sim_options.most_turns)",
+            "leat: the program does not end in the seeded world, and cancelling does not help");
 }
 
 /* Whether all timers are ticks that have become due in vain since the last turn: then they always
@@ -285,6 +300,8 @@ static void live(struct lt_sim *sim)
         if (see_to(sim))
             continue;
         if (sim->count) {
+            if (sim->turn == sim->last_turn)
+                overrun(sim);
             turn(sim);
             continue;
         }
@@ -309,7 +326,7 @@ static void run_program(struct lt_work *work)
         error = error ? error : result;
     }
     sim->scope = NULL;
-    sim->result = sim->deadlock ? -EDEADLK : error;
+    sim->result = sim->given_up ? sim->given_up : error;
     sim->ended = true;
 }
 
