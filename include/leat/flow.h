@@ -80,11 +80,11 @@ typedef int leat_combine_fn(void *arg, void *const *items, void *out);
  *     b ──▶┤ fn ──▶ new channel
  *     c ──▶┘
  * Combines, like core.async's map: takes one item from each of the n inputs (at most 1,048,576),
- * calls fn for them, and sends the item that it makes. With a NULL fn it is a zip: sends the items
- * of all inputs together, without gaps, and ignores out->item_size. Closes the new channel when one
- * of the inputs is closed; items taken from the others in that round are dropped. With n = 0 the
- * new channel is closed from the beginning. `out` describes the new channel; its drop function is
- * for the new items.
+ * calls fn for them, and sends the item that it makes. It waits for all inputs at once. With a NULL
+ * fn it is a zip: sends the items of all inputs together, without gaps, and ignores out->item_size.
+ * When one of the inputs is closed, it takes an item from each of the others, drops these items,
+ * and closes the new channel. With n = 0 the new channel is closed from the beginning. `out`
+ * describes the new channel; its drop function is for the new items.
  * Returns the new channel, or NULL. */
 LEAT_API leat_chan *leat_combine(leat_scope *scope, leat_chan *const *ins, size_t n,
                                  leat_combine_fn *fn, void *arg, const leat_chan_spec *out);
@@ -108,8 +108,9 @@ LEAT_API int leat_split_sized(leat_scope *scope, leat_chan *in, leat_test_fn *te
  *     in ──▶ least filled
  *               └──▶ outs[n-1]
  * Balances: sends each item to one of the n outputs (1 to INT_MAX), the one with the fewest items
- * in its buffer. When all are full, it sends to the first output that has room again. The operator
- * ends when one output is closed. `ending` is for all outputs.
+ * in its buffer. When all are full, it sends to the first output that has room again. When another
+ * party closes one output, the operator ends, and the other outputs are cut short. `ending` is for
+ * all outputs.
  * Returns 0, -EINVAL, -ENOMEM. */
 LEAT_API int leat_balance(leat_scope *scope, leat_chan *in, leat_chan *const *outs, size_t n,
                           leat_ending ending);
@@ -212,7 +213,7 @@ LEAT_API int leat_unsub_all(leat_pub *pub);
 typedef struct leat_mix leat_mix;
 
 /* What an input does; 0: its items go to the output. While any input is solo and not paused, all
- * inputs that are not solo do what the mix's `others` says. */
+ * inputs that are not solo do what the mix's `others` says. One that is paused stays so. */
 enum {
     LEAT_MIX_MUTE = 1,  /* its items are taken and dropped */
     LEAT_MIX_PAUSE = 2, /* its items are not taken */

@@ -111,7 +111,9 @@ LEAT_API leat_transform *leat_take(size_t size, uint64_t n);
 LEAT_API leat_transform *leat_take_while(size_t size, leat_test_fn *fn, void *arg);
 
 /* The head of a run of items: `count` items follow it, without gaps. An output is sizeof(leat_run)
- * + n * size bytes. A run may have fewer than n items. */
+ * + n * size bytes. A run may have fewer than n items. Runs stand in a channel without gaps, too:
+ * if n * size is no multiple of 8, the drop function for runs may get one that is not aligned for a
+ * size_t, and reads it by memcpy(3). So does anybody whose items need 16 bytes of alignment. */
 typedef struct leat_run {
     size_t count; /* items in the run */
 } leat_run;

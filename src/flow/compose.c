@@ -31,9 +31,9 @@ static int put_within(leat_emit *emit, const void *item)
     return error;
 }
 
-static struct limit limit_for(const leat_transform *t, leat_emit *out)
+static struct limit limit_for(const leat_transform *t, leat_emit *out, bool inner)
 {
-    return (struct limit){ .emit = { .put = put_within, .passage = out->passage, .inner = true },
+    return (struct limit){ .emit = { .put = put_within, .passage = out->passage, .inner = inner },
                            .out = out,
                            .left = t->most };
 }
@@ -72,7 +72,7 @@ static int relay_item(leat_emit *emit, const void *item)
     leat_transform *second = relay->second;
     /* What `second` is made of says nothing about the input of `first`. */
     bool taken = is_taken(emit);
-    struct limit limit = limit_for(second, relay->out);
+    struct limit limit = limit_for(second, relay->out, true);
     int result = second->step(second, item, &limit.emit);
     /* If it was refused, a transform behind it has failed. */
     if (result < 0 && !limit.refused)
@@ -101,6 +101,8 @@ static int composed_step(leat_transform *t, const void *item, leat_emit *emit)
         result = lt_transform_failed(c->first, result, item, &relay.emit);
     if (relay.result < 0)
         set_taken(emit, true);
+    if (relay.result < 0 && result == LEAT_ENOUGH && emit->passage)
+        emit->passage->enough = true;
     /* The caller learns only that this was enough. */
     if (result < 0 && relay.result == LEAT_ENOUGH && !c->first->failed && !is_taken(emit))
         leat_leave_out(emit, item);
@@ -115,7 +117,7 @@ static int composed_finish(leat_transform *t, leat_emit *emit)
     relay.at_end = true;
     if (c->first->finish && !c->enough)
         c->first->finish(c->first, &relay.emit);
-    struct limit limit = limit_for(c->second, emit);
+    struct limit limit = limit_for(c->second, emit, true);
     return c->second->finish ? c->second->finish(c->second, &limit.emit) : 0;
 }
 
@@ -158,25 +160,17 @@ struct guarded {
     void *arg;
 };
 
-/* Room for one more output is left to `fn`. The inputs are those of the guarded step itself. */
-static struct limit limit_for_guarded(const struct guarded *g, leat_emit *out)
-{
-    struct limit limit = limit_for(g->inner, out);
-    limit.emit.inner = out->inner;
-    return limit;
-}
-
 static int guarded_step(leat_transform *t, const void *item, leat_emit *emit)
 {
     struct guarded *g = (struct guarded *)t;
-    struct limit limit = limit_for_guarded(g, emit);
+    struct limit limit = limit_for(g->inner, emit, emit->inner); /* leaves room for `fn` */
     return g->inner->step(g->inner, item, &limit.emit);
 }
 
 static int guarded_finish(leat_transform *t, leat_emit *emit)
 {
     struct guarded *g = (struct guarded *)t;
-    struct limit limit = limit_for_guarded(g, emit);
+    struct limit limit = limit_for(g->inner, emit, emit->inner);
     return g->inner->finish ? g->inner->finish(g->inner, &limit.emit) : 0;
 }
 

@@ -10,7 +10,6 @@
  * which may still be in the channel's queue before. */
 #include "base/index.h"
 #include "block/block.h"
-#include "chan/more.h"
 #include "flow/flow.h"
 
 #include <leat/select.h>
@@ -24,6 +23,7 @@ struct input {
     leat_mix *mix;
     leat_chan *news;
     unsigned state;
+    unsigned role;     /* what it does with the item that it waits for */
     bool begun;        /* its block is started, or about to be */
     bool counted;      /* it has a reference to `flow.in`; otherwise a scope owns that channel */
     uint64_t notified; /* the value of mix->changes at its last news */
@@ -72,14 +72,14 @@ static bool set_state(struct input *input, unsigned state)
     return had_solos != (mix->solos != 0);
 }
 
-/* What the input does now: 0 to play, or any of REMOVED, LEAT_MIX_PAUSE, LEAT_MIX_MUTE. An input
- * that `has_none` holds no item: if it is removed, it cannot be added again. */
-static unsigned role(struct input *input, bool has_none)
+/* What an input that holds no item does with the next: 0 to play, or any of REMOVED, LEAT_MIX_PAUSE,
+ * LEAT_MIX_MUTE. If it is removed, it cannot be added again. */
+static unsigned role(struct input *input)
 {
     leat_mix *mix = input->mix;
     lt_lock(&mix->lock);
     unsigned state = input->state;
-    if (has_none && state & REMOVED)
+    if (state & REMOVED)
         lt_index_remove(&mix->index, &input->indexed);
     if (mix->solos && !is_solo(state))
         state |= mix->others;
@@ -181,12 +181,11 @@ static bool is_paused_for_ever(struct input *input)
 static int play(leat_block *b)
 {
     struct input *input = LT_CONTAINER(b, struct input, flow.block);
-    unsigned now;
     LEAT_BEGIN(b);
-    while (!((now = role(input, true)) & REMOVED)) {
-        if (now & LEAT_MIX_PAUSE && is_paused_for_ever(input))
+    while (!((input->role = role(input)) & REMOVED)) {
+        if (input->role & LEAT_MIX_PAUSE && is_paused_for_ever(input))
             break;
-        input->cases[1].ch = now & LEAT_MIX_PAUSE ? NULL : input->flow.in;
+        input->cases[1].ch = input->role & LEAT_MIX_PAUSE ? NULL : input->flow.in;
         LEAT_AWAIT_SELECT_ORDERED(b, input->cases, 2, LEAT_NEVER, NULL);
         if (!input->cases[1].ch)
             watch_end_no_more(input);
@@ -194,8 +193,8 @@ static int play(leat_block *b)
             continue;
         if (b->status < 0 || input->cases[1].status)
             break;
-        /* An item that was received before the input was paused or removed is delivered. */
-        if (role(input, false) == LEAT_MIX_MUTE) {
+        /* The item came before any change of the role: news of that would have come first. */
+        if (input->role & LEAT_MIX_MUTE) {
             lt_flow_drop(input->flow.drop, input->item);
             continue;
         }
@@ -354,18 +353,13 @@ int leat_unmix_all(leat_mix *mix)
 {
     if (!mix)
         return -EINVAL;
-    bool changes = false;
     for (;;) {
         lt_lock(&mix->lock);
         struct input *input = LT_FIRST(&mix->inputs, struct input, node);
-        if (input)
-            changes |= set_state(input, REMOVED);
+        leat_chan *in = input ? input->flow.in : NULL;
         lt_unlock(&mix->lock);
-        if (!input)
-            break;
-        leat_try_send(input->news, NULL);
+        if (!in)
+            return 0;
+        change(mix, in, REMOVED);
     }
-    if (changes) /* other inputs may have been added meanwhile */
-        notify_all(mix);
-    return 0;
 }

@@ -16,7 +16,6 @@
 #include "base/alloc.h"
 #include "base/index.h"
 #include "base/lock.h"
-#include "chan/more.h"
 
 #include <leat/callback.h>
 
@@ -297,13 +296,13 @@ int leat_tap(leat_mult *m, leat_chan *ch, unsigned flags, leat_ending ending)
     tap->ending = ending;
     lt_lock(&m->lock);
     int over = m->over;
-    bool adds = !over && !find(m, ch);
+    bool is_tap = find(m, ch), adds = !over && !is_tap;
     if (adds) {
         lt_list_append(&m->taps, &tap->node);
         lt_index_add(&m->index, &tap->indexed, lt_index_key(ch));
     }
     lt_unlock(&m->lock);
-    if (over)
+    if (over && !is_tap)
         lt_flow_end(ch, ending, over);
     if (!adds)
         free_tap(tap);

@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "base/rng.h"
-#include "chan/more.h"
 #include "sched/party.h"
 
 #include <leat/pace.h>
@@ -74,6 +73,8 @@ static bool sent(struct pace *p, int status)
         LEAT_END(b); \
     } while (0)
 
+static bool pass_seldom(struct pace *p);
+
 /* Holds items until `took` returns false, or the deadline passes while something is held. */
 static int gather(leat_block *b)
 {
@@ -90,6 +91,8 @@ static int gather(leat_block *b)
         LEAT_AWAIT_SEND(b, p->flow.out, p->held);
         if (!sent(p, b->status))
             break;
+        if (p->took == pass_seldom)
+            p->deadline = leat_after(p->time);
     }
     SEND_THE_REST(b, p);
 }
@@ -101,14 +104,13 @@ static bool begin_quiet(struct pace *p)
     return true;
 }
 
-/* `deadline`: the time from which the next item may pass. */
+/* `deadline`: the time from which the next item may pass; `gather` sets it after each send. */
 static bool pass_seldom(struct pace *p)
 {
     if (lt_clock_now() < p->deadline) {
         lt_flow_drop(p->flow.drop, p->next);
         return true;
     }
-    p->deadline = leat_after(p->time);
     hold_next(p);
     return false;
 }
@@ -203,7 +205,7 @@ static struct pace *make(leat_scope *scope, leat_chan *in, int64_t time, size_t 
     leat_chan_spec spec = { .item_size = outs, .capacity = capacity, .drop = drop };
     leat_chan *out = scope ? leat_chan_open(scope, &spec) : NULL;
     struct pace *p =
-        out ? lt_flow_make(scope, in, out, head + held + leat_chan_item_size(in), NULL) : NULL;
+        out ? lt_flow_make(scope, in, out, head + held + 16 + leat_chan_item_size(in), NULL) : NULL;
     if (!p)
         return NULL;
     p->item_size = leat_chan_item_size(in);
@@ -266,6 +268,7 @@ leat_chan *leat_window(leat_scope *scope, leat_chan *in, size_t n, int64_t time,
         make(scope, in, time, sizeof(leat_run) + n * leat_chan_item_size(in), drop, capacity);
     if (p) {
         p->most = n;
+        p->held += 16 - sizeof(leat_run); /* aligns the items behind it */
         p->next = item_of_run(p, 0);
     }
     return start_gathering(p, "window", add_to_window);

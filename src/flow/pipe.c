@@ -1,6 +1,5 @@
 /* pipe.c: operators that move items from channel to channel: pipe, merge, split, balance.
  * Each holds one item at a time, in its own memory. */
-#include "chan/more.h"
 #include "flow/flow.h"
 
 #include <leat/select.h>
@@ -93,6 +92,14 @@ struct split {
     _Alignas(16) unsigned char item[];
 };
 
+/* An output that other parties have closed is found out by a send, or here. */
+static void forget_closed(struct split *s)
+{
+    for (int i = 0; i < 2; i++)
+        if (s->outs[i] && leat_chan_closed(s->outs[i]))
+            s->outs[i] = NULL;
+}
+
 static int part(leat_block *b)
 {
     struct split *s = LT_CONTAINER(b, struct split, flow.block);
@@ -104,6 +111,7 @@ static int part(leat_block *b)
         s->side = s->test(s->arg, s->item);
         if (s->side < 0 || !s->outs[s->side > 0]) {
             lt_flow_drop(s->flow.drop, s->item);
+            forget_closed(s);
             continue;
         }
         LEAT_AWAIT_SEND(b, s->outs[s->side > 0], s->item);
@@ -155,8 +163,8 @@ struct balance {
     unsigned char *item;
 };
 
-/* Tries the output with the fewest items. -EAGAIN: the caller must wait for any output. -EPIPE: an
- * output is closed. */
+/* Tries the output with the fewest items of those that have room. -EAGAIN: there is none, and the
+ * caller must wait for any output. -EPIPE: an output is closed. */
 static int give_to_emptiest(struct balance *s)
 {
     for (size_t i = 0; i < s->n; i++)
@@ -173,12 +181,12 @@ static int give_to_emptiest(struct balance *s)
             emptiest = ch;
             break;
         }
-        if (len < least) {
+        if (len < least && len < leat_chan_cap(ch)) {
             least = len;
             emptiest = ch;
         }
     }
-    return leat_try_send(emptiest, s->item);
+    return emptiest ? leat_try_send(emptiest, s->item) : -EAGAIN;
 }
 
 static int balance(leat_block *b)
@@ -195,8 +203,10 @@ static int balance(leat_block *b)
             if (b->status >= 0)
                 b->status = s->cases[b->status].status;
         }
-        if (!lt_flow_sent(b->status, s->flow.drop, s->item))
+        if (!lt_flow_sent(b->status, s->flow.drop, s->item)) {
+            b->status = -ECANCELED; /* the other outputs are not complete */
             break;
+        }
     }
     for (size_t i = 0; i < s->n; i++)
         lt_flow_end(s->cases[i].ch, s->ending, b->status);

@@ -72,6 +72,7 @@ struct with_fn {
     union fn fn;
     void *arg;
     bool ended;                       /* for take_while */
+    bool removes;                     /* for remove */
     _Alignas(16) unsigned char out[]; /* for map */
 };
 
@@ -112,14 +113,8 @@ static int pass_or_leave_out(int passes, const void *item, leat_emit *emit)
 static int filter_step(leat_transform *t, const void *item, leat_emit *emit)
 {
     struct with_fn *w = (struct with_fn *)t;
-    return pass_or_leave_out(w->fn.test(w->arg, item), item, emit);
-}
-
-static int remove_step(leat_transform *t, const void *item, leat_emit *emit)
-{
-    struct with_fn *w = (struct with_fn *)t;
-    int goes = w->fn.test(w->arg, item);
-    return pass_or_leave_out(goes < 0 ? goes : !goes, item, emit);
+    int yes = w->fn.test(w->arg, item);
+    return pass_or_leave_out(w->removes && yes >= 0 ? !yes : yes, item, emit);
 }
 
 static int take_while_step(leat_transform *t, const void *item, leat_emit *emit)
@@ -139,7 +134,10 @@ leat_transform *leat_filter(size_t size, leat_test_fn *fn, void *arg)
 
 leat_transform *leat_remove(size_t size, leat_test_fn *fn, void *arg)
 {
-    return with_fn(size, size, 1, remove_step, (union fn){ .test = fn }, arg);
+    struct with_fn *w = (struct with_fn *)leat_filter(size, fn, arg);
+    if (w)
+        w->removes = true;
+    return (leat_transform *)w;
 }
 
 leat_transform *leat_take_while(size_t size, leat_test_fn *fn, void *arg)
@@ -202,7 +200,8 @@ struct partition {
     size_t n;
     leat_same_fn *same; /* NULL: only the number of items counts */
     void *arg;
-    _Alignas(16) leat_run run; /* followed in memory by the items so far */
+    _Alignas(16) char before_run[16 - sizeof(leat_run)]; /* aligns the items */
+    leat_run run; /* followed in memory by the items so far */
 };
 
 static unsigned char *run_item(struct partition *p, size_t i)
