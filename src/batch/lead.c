@@ -19,7 +19,7 @@ static int linger(struct lt_batch *batch, int64_t deadline)
     int64_t end = lt_clock_after(batch->first, batcher->spec.linger), now = lt_clock_now();
     if (end <= now)
         return 0;
-    int error = deadline == LEAT_NOW ? -EAGAIN : lt_crowd_may_wait();
+    int error = deadline == LEAT_NOW ? -EAGAIN : lt_wait_prepare(lt_current_party());
     struct lt_crowd_waiter waiter;
     lt_lock(&batcher->lock);
     bool enough = lt_batch_is_enough(batch);
@@ -29,7 +29,7 @@ static int linger(struct lt_batch *batch, int64_t deadline)
     lt_unlock(&batcher->lock);
     if (enough || error)
         return enough && error == -EAGAIN ? 0 : error;
-    error = lt_crowd_park(&waiter, end < deadline ? end : deadline);
+    error = lt_wait_park(&waiter.wait, end < deadline ? end : deadline);
     return error == -ETIMEDOUT && end <= deadline ? 0 : error;
 }
 

@@ -86,31 +86,6 @@ static bool keep(struct lt_batch *batch)
     return true;
 }
 
-/* Keeps or frees a batch that has no holder and is on no list. */
-static void retire(struct lt_batch *batch)
-{
-    leat_batcher *batcher = batch->batcher;
-    lt_chan_renew(batch->turn);
-    if (batch->done)
-        lt_chan_renew(batch->done);
-    lt_lock(&batcher->lock);
-    bool kept = keep(batch);
-    lt_unlock(&batcher->lock);
-    if (!kept)
-        lt_batch_destroy(batch);
-}
-
-static bool is_open_and_empty(const leat_chan *ch)
-{
-    return !leat_chan_closed(ch) && leat_chan_len(ch) == 0;
-}
-
-/* Whether no party had to wait for the batch. */
-static bool is_as_new(const struct lt_batch *batch)
-{
-    return is_open_and_empty(batch->turn) && (!batch->done || is_open_and_empty(batch->done));
-}
-
 void lt_batch_drop(struct lt_batch *batch)
 {
     leat_batcher *batcher = batch->batcher;
@@ -119,9 +94,12 @@ void lt_batch_drop(struct lt_batch *batch)
     if (last) {
         batcher->counts.ran += batch->ran;
         lt_list_remove(&batch->node);
-        kept = is_as_new(batch) && keep(batch);
+        lt_chan_renew(batch->turn);
+        if (batch->done)
+            lt_chan_renew(batch->done);
+        kept = keep(batch);
     }
     lt_unlock(&batcher->lock);
     if (last && !kept)
-        retire(batch);
+        lt_batch_destroy(batch);
 }

@@ -58,19 +58,16 @@ void lt_chan_disown(leat_chan *ch)
     lt_unlock(&lt_orphans.lock);
 }
 
-static void destroy_orphan(leat_chan *ch)
+static void adopt(leat_chan *ch)
 {
     lt_lock(&lt_orphans.lock);
     lt_list_remove(&ch->owned.node);
     lt_unlock(&lt_orphans.lock);
-    destroy(ch);
 }
 
 void lt_chan_own(leat_scope *scope, leat_chan *ch, const struct lt_owned_kind *kind)
 {
-    lt_lock(&lt_orphans.lock);
-    lt_list_remove(&ch->owned.node);
-    lt_unlock(&lt_orphans.lock);
+    adopt(ch);
     ch->owned.kind = kind;
     lt_scope_own(scope, &ch->owned);
 }
@@ -132,11 +129,6 @@ static leat_chan *make(leat_chan *ch, leat_scope *scope, const leat_chan_spec *s
     return ch;
 }
 
-bool lt_chan_can_be(const leat_chan_spec *spec)
-{
-    return spec->item_size <= LT_ITEM_MAX && lt_special_check(spec);
-}
-
 leat_chan *lt_chan_open_owned(leat_scope *scope, const leat_chan_spec *spec,
                               const struct lt_keeper *keeper)
 {
@@ -177,8 +169,10 @@ int leat_chan_unref(leat_chan *ch)
     /* Release: what this holder did. Acquire: the last holder sees what all the others did. */
     if (ch->kept && ch->keeper->unref
             ? ch->keeper->unref(ch)
-            : atomic_fetch_sub_explicit(&ch->references, 1, memory_order_acq_rel) == 1)
-        destroy_orphan(ch);
+            : atomic_fetch_sub_explicit(&ch->references, 1, memory_order_acq_rel) == 1) {
+        adopt(ch);
+        destroy(ch);
+    }
     return 0;
 }
 
@@ -205,27 +199,19 @@ static int closed_now(leat_chan *ch, enum lt_side side, void *item)
     return 0;
 }
 
-static int unusual_now(leat_chan *ch, enum lt_side side, void *item, struct lt_party **woken)
-{
-    if (ch->special)
-        return lt_special_now(ch, side, item, woken);
-    int status = lt_chan_is_closed(ch) ? closed_now(ch, side, item)
-                                       : lt_chan_plain_now(ch, side, ch->item_size, item, woken);
-    if (*woken)
-        (*woken)->next = NULL;
-    if (status == 0 && (lt_probing() & LT_PROBE_ITEMS))
-        lt_observer->items(ch->number, side == LT_SEND, 1, *woken);
-    return status;
-}
-
 int lt_chan_now(leat_chan *ch, enum lt_side side, void *item, struct lt_party **woken)
 {
+    bool unusual = lt_chan_is_unusual(ch);
     *woken = NULL;
-    if (LT_UNLIKELY(lt_chan_is_unusual(ch)))
-        return unusual_now(ch, side, item, woken);
-    int status = lt_chan_plain_now(ch, side, ch->item_size, item, woken);
+    if (LT_UNLIKELY(unusual) && ch->special)
+        return lt_special_now(ch, side, item, woken);
+    int status = LT_UNLIKELY(unusual) && lt_chan_is_closed(ch)
+                     ? closed_now(ch, side, item)
+                     : lt_chan_plain_now(ch, side, ch->item_size, item, woken);
     if (*woken)
         (*woken)->next = NULL;
+    if (LT_UNLIKELY(unusual) && status == 0 && (lt_probing() & LT_PROBE_ITEMS))
+        lt_observer->items(ch->number, side == LT_SEND, 1, *woken);
     return status;
 }
 

@@ -164,15 +164,12 @@ static bool do_case(struct lt_selection *s, uint32_t i, struct lt_party **woken)
 static bool do_case_alone(struct lt_selection *s, uint32_t i, struct lt_party **woken)
 {
     leat_case *c = &s->cases[i];
-    leat_chan *ch = c->ch;
     *woken = NULL;
-    if (lt_chan_done_split(ch, side_of(c), c->item)) {
-        c->status = 0;
+    if (lt_chan_done_split(c->ch, side_of(c), c->item))
         return true;
-    }
-    lt_chan_lock(ch);
+    lt_chan_lock(c->ch);
     bool done = do_case(s, i, woken);
-    lt_chan_unlock(ch);
+    lt_chan_unlock(c->ch);
     return done;
 }
 

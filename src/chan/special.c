@@ -4,12 +4,12 @@
 
 enum { DROPPED_MAX = 1024 }; /* bytes of an item, in a lossy buffer with a drop function */
 
-bool lt_special_check(const leat_chan_spec *spec)
+bool lt_chan_can_be(const leat_chan_spec *spec)
 {
     if (spec->buffer == LEAT_FIXED)
-        return true;
-    return spec->buffer <= LEAT_PROMISE && (!spec->drop || spec->item_size <= DROPPED_MAX) &&
-           (spec->buffer == LEAT_PROMISE || spec->capacity > 0);
+        return spec->item_size <= LT_ITEM_MAX;
+    return spec->item_size <= (spec->drop ? DROPPED_MAX : LT_ITEM_MAX) &&
+           spec->buffer <= LEAT_PROMISE && (spec->buffer == LEAT_PROMISE || spec->capacity > 0);
 }
 
 /* The buffer is full: a sliding one drops its oldest item, the others drop the new item. Not

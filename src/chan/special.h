@@ -23,6 +23,3 @@ void lt_special_raise(leat_chan *ch, struct lt_party **chain);
 
 /* With the lock held: whether the next send calls the drop function. */
 bool lt_special_will_drop(const leat_chan *ch);
-
-/* Whether a channel can be made with the buffer of a spec. */
-bool lt_special_check(const leat_chan_spec *spec);

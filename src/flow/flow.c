@@ -2,7 +2,6 @@
 
 #include "base/alloc.h"
 #include "block/block.h"
-#include "chan/more.h"
 
 void lt_flow_free(struct lt_owned *owned)
 {
@@ -82,11 +81,10 @@ leat_chan *lt_flow_chan(leat_scope *scope, const leat_chan *like, size_t capacit
 void lt_flow_end(leat_chan *out, leat_ending ending, int status)
 {
     bool cut = status == -ECANCELED;
-    switch (ending) {
-    case LEAT_ENDS_CLOSED: cut ? leat_cut(out) : leat_close(out); break;
-    case LEAT_ENDS_DONE: lt_chan_end_one(out, cut); break;
-    case LEAT_ENDS_OPEN: break;
-    }
+    if (ending == LEAT_ENDS_DONE)
+        lt_chan_end_one(out, cut);
+    else if (ending == LEAT_ENDS_CLOSED)
+        cut ? leat_cut(out) : leat_close(out);
 }
 
 void lt_flow_conclude(struct lt_flow *flow, int verdict, int status)

@@ -37,7 +37,7 @@ int leat_once_do(leat_once *public, leat_fn *fn, void *arg)
     if (atomic_load_explicit(&once->over, memory_order_acquire))
         return once->result;
     struct lt_party *self = lt_current_party();
-    int error = lt_crowd_may_wait(); /* used only if the caller must wait */
+    int error = lt_wait_prepare(lt_current_party()); /* used only if the caller must wait */
     struct lt_crowd_waiter waiter;
     lt_lock(&once->lock);
     bool over = atomic_load_explicit(&once->over, memory_order_relaxed);
@@ -55,6 +55,6 @@ int leat_once_do(leat_once *public, leat_fn *fn, void *arg)
     if (first)
         run(once, fn, arg);
     else if (waits)
-        error = lt_crowd_park(&waiter, LEAT_NEVER);
+        error = lt_wait_park(&waiter.wait, LEAT_NEVER);
     return over || !error ? once->result : error;
 }

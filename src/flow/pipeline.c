@@ -38,7 +38,7 @@ static int wait_for_room(leat_result *slot)
         if (lt_stage_has(stage, slot, LT_SLOT_FULL))
             lt_stage_give(stage);
     }
-    bool waits = lt_crowd_may_wait() == 0 && !lt_stage_is_stopped(stage);
+    bool waits = lt_wait_prepare(lt_current_party()) == 0 && !lt_stage_is_stopped(stage);
     lt_lock_soon(&stage->lock);
     slot->filled = slot->state == LT_SLOT_FULL;
     waits = waits && slot->filled && !lt_stage_has_stopped(stage);
@@ -46,7 +46,7 @@ static int wait_for_room(leat_result *slot)
         lt_crowd_join(&stage->lock, &slot->emitter, &waiter, LT_TO_SEND, stage->flow.out);
     lt_unlock(&stage->lock);
     if (waits) {
-        lt_crowd_park(&waiter, LEAT_NEVER);
+        lt_wait_park(&waiter.wait, LEAT_NEVER);
         lt_lock_soon(&stage->lock);
         slot->filled = slot->state == LT_SLOT_FULL;
         lt_unlock(&stage->lock);
@@ -219,23 +219,22 @@ static int take_and_start(leat_block *b)
 
 static void end_output(struct lt_stage *stage)
 {
-    int verdict = lt_stage_verdict(stage);
+    /* Without the lock: if the stage has not stopped, the block has seen that it is done. */
+    int status = lt_stage_is_stopped(stage) || stage->cut ? -ECANCELED : 0;
     lt_stage_stop(stage);
     if (lt_chan_remove_close_hook(stage->flow.out, &stage->close_hook))
         lt_scope_leave(stage->flow.scope, 0);
-    lt_flow_end(stage->flow.out, stage->spec.ending, verdict);
+    lt_flow_end(stage->flow.out, stage->spec.ending, status);
 }
 
 static int give_and_wait(leat_block *b)
 {
     struct lt_stage *stage = LT_CONTAINER(b, struct lt_stage, flow.block);
     LEAT_BEGIN(b);
-    while (!lt_stage_is_done(stage)) {
+    for (;;) {
         LEAT_AWAIT_RECV(b, stage->calls, NULL);
         if (b->status)
             break;
-        if (!lt_stage_is_handed(stage))
-            continue;
         while ((stage->is_giving = lt_stage_next(stage))) {
             LEAT_AWAIT_SEND(b, stage->flow.out,
                             lt_slot_output(stage->is_giving, stage->is_giving->sent));

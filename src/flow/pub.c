@@ -10,7 +10,6 @@
  * from the next eight, to which no item may ever come, and looks at these. */
 #include "base/index.h"
 #include "base/lock.h"
-#include "chan/more.h"
 #include "flow/flow.h"
 
 struct topic {
@@ -242,27 +241,27 @@ int leat_sub(leat_pub *pub, uint64_t topic, leat_chan *ch, unsigned flags, leat_
     return error;
 }
 
-int leat_unsub(leat_pub *pub, uint64_t topic, leat_chan *ch)
+/* `ch` NULL: ends all subscriptions to the topic. */
+static int unsubscribe(leat_pub *pub, uint64_t topic, leat_chan *ch)
 {
-    if (!pub || !ch)
-        return -EINVAL;
     struct topic *t = enter_topic(pub, topic, false);
     if (!t)
         return -ENOENT;
-    int error = leat_untap(t->mult, ch);
+    int error = ch ? leat_untap(t->mult, ch) : leat_untap_all(t->mult);
     leave_topic(pub, t);
     return error;
+}
+
+int leat_unsub(leat_pub *pub, uint64_t topic, leat_chan *ch)
+{
+    return pub && ch ? unsubscribe(pub, topic, ch) : -EINVAL;
 }
 
 int leat_unsub_topic(leat_pub *pub, uint64_t topic)
 {
     if (!pub)
         return -EINVAL;
-    struct topic *t = enter_topic(pub, topic, false);
-    if (!t)
-        return 0;
-    leat_untap_all(t->mult);
-    leave_topic(pub, t);
+    unsubscribe(pub, topic, NULL);
     return 0;
 }
 

@@ -136,7 +136,7 @@ int leat_singleflight_do(leat_singleflight *group, const void *key, void *value,
     if (!group || deadline < 0 || (!key && group->spec.key_size) ||
         (!value && group->spec.value_size))
         return -EINVAL;
-    int error = deadline == LEAT_NOW ? -EAGAIN : lt_crowd_may_wait();
+    int error = deadline == LEAT_NOW ? -EAGAIN : lt_wait_prepare(lt_current_party());
     /* Allocated before it is known to be needed, since no memory is allocated under a lock. */
     struct flight *made = error ? NULL : make(group, key);
     if (!made)
@@ -156,7 +156,7 @@ int leat_singleflight_do(leat_singleflight *group, const void *key, void *value,
         lt_free(made);
     else
         waits = start(group, made, &caller);
-    error = waits ? lt_crowd_park(&caller.waiter, deadline) : 0;
+    error = waits ? lt_wait_park(&caller.waiter.wait, deadline) : 0;
     return error ? error : caller.status;
 }
 

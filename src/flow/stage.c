@@ -16,11 +16,6 @@ static bool may_take(const struct lt_stage *stage)
     return !stage->taking && !stage->closed && stage->free && stage->running < stage->spec.n;
 }
 
-static bool is_done(const struct lt_stage *stage)
-{
-    return stage->closed && !stage->held;
-}
-
 static void line_up(struct lt_stage *stage, leat_result *slot)
 {
     slot->next = NULL;
@@ -50,14 +45,14 @@ static bool becomes_giver(struct lt_stage *stage)
 /* Unlocks, and then calls the parties that have something to do now. */
 static void unlock_and_call(struct lt_stage *stage, struct lt_party *woken)
 {
-    bool taker = stage->idle && may_take(stage), done = is_done(stage);
+    bool taker = stage->idle && may_take(stage), done = stage->closed && !stage->held;
     stage->idle -= taker;
     lt_unlock(&stage->lock);
     lt_ready_all(woken);
     if (taker)
         leat_try_send(stage->seats, NULL);
     if (done)
-        leat_try_send(stage->calls, NULL);
+        leat_close(stage->calls);
 }
 
 void lt_stage_open(struct lt_stage *stage)
@@ -173,7 +168,7 @@ leat_result *lt_stage_next(struct lt_stage *stage)
             free_slot(stage, slot);
         }
     }
-    stage->giving = stage->handed = false;
+    stage->giving = false;
     unlock_and_call(stage, woken);
     return NULL;
 }
@@ -189,14 +184,6 @@ void lt_stage_gave(struct lt_stage *stage, leat_result *slot, int status)
     slot->sent++;
 }
 
-static void hand_to_block(struct lt_stage *stage)
-{
-    lt_lock_soon(&stage->lock);
-    stage->handed = true;
-    lt_unlock(&stage->lock);
-    leat_try_send(stage->calls, NULL);
-}
-
 void lt_stage_give(struct lt_stage *stage)
 {
     /* Only the giver takes the first slot off the line, so this needs no lock. */
@@ -207,19 +194,11 @@ void lt_stage_give(struct lt_stage *stage)
         /* The caller may be cancelled although the stage is not. */
         int status = leat_send_until(stage->flow.out, lt_slot_output(slot, slot->sent), LEAT_NOW);
         if (status == -EAGAIN || status == -ECANCELED) {
-            hand_to_block(stage);
+            leat_try_send(stage->calls, NULL); /* from here on the block has the role */
             return;
         }
         lt_stage_gave(stage, slot, status);
     }
-}
-
-bool lt_stage_is_handed(struct lt_stage *stage)
-{
-    lt_lock_soon(&stage->lock);
-    bool handed = stage->handed;
-    lt_unlock(&stage->lock);
-    return handed;
 }
 
 /* ---- its end ---- */
@@ -234,21 +213,4 @@ void lt_stage_stop(struct lt_stage *stage)
         lt_crowd_take(&slot->emitter, &woken);
     unlock_and_call(stage, woken);
     close_seats(stage);
-}
-
-int lt_stage_verdict(struct lt_stage *stage)
-{
-    bool stopped = lt_stage_is_stopped(stage);
-    lt_lock_soon(&stage->lock);
-    bool cut = stage->cut || stopped;
-    lt_unlock(&stage->lock);
-    return cut ? -ECANCELED : 0;
-}
-
-bool lt_stage_is_done(struct lt_stage *stage)
-{
-    lt_lock_soon(&stage->lock);
-    bool done = is_done(stage);
-    lt_unlock(&stage->lock);
-    return done;
 }

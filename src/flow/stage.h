@@ -25,7 +25,6 @@
  * giver. */
 #pragma once
 
-#include "chan/more.h"
 #include "flow/flow.h"
 #include "flow/transform.h"
 #include "scope/crowd.h"
@@ -53,7 +52,7 @@ struct lt_stage {
     leat_block taker;    /* for a stage with `start`: the only taker */
     leat_pipeline_spec spec;
     leat_chan *seats;       /* parties that wait to take receive from it: an item calls one */
-    leat_chan *calls;       /* to the giving block: it has the role, or the stage is done */
+    leat_chan *calls;       /* an item gives the block the role; closed when the stage is done */
     leat_chan *over;        /* closes when nothing more is taken */
     leat_drop_fn *drop_out; /* the channel may be gone when it is called */
     struct lt_close_hook close_hook;
@@ -64,9 +63,9 @@ struct lt_stage {
     leat_result *free, *first, *last;
     unsigned running, held, idle; /* running functions, used slots, parties that wait for a seat */
     uint64_t taken;
-    bool taking, giving, handed; /* the roles are had; `handed`: the block is the giver */
-    bool closed;                 /* nothing more is taken */
-    bool cut;                    /* the same, and the input was cut short */
+    bool taking, giving; /* the roles are had */
+    bool closed;         /* nothing more is taken */
+    bool cut;            /* the same, and the input was cut short */
     /* No output is wanted any more. Written under the lock, read without it as a hint: relaxed. */
     _Atomic bool stopped;
 
@@ -114,21 +113,11 @@ void lt_stage_gave(struct lt_stage *stage, leat_result *slot, int status);
 /* For the giver: sends outputs until a send would wait, and then hands the role to the block. */
 void lt_stage_give(struct lt_stage *stage);
 
-/* Whether the block is the giver. */
-bool lt_stage_is_handed(struct lt_stage *stage);
-
 /* Lets the first party take. `taking` is set until then. */
 void lt_stage_open(struct lt_stage *stage);
 
 /* From now on no input is taken, and no output is wanted. */
 void lt_stage_stop(struct lt_stage *stage);
-
-/* Whether nothing more is taken and nothing is in flight. */
-bool lt_stage_is_done(struct lt_stage *stage);
-
-/* For the giving block at its end: -ECANCELED if an item that the input had, or should have had,
- * was not delivered; else 0. */
-int lt_stage_verdict(struct lt_stage *stage);
 
 /* Drops the outputs that have not been sent. */
 void lt_slot_drop(leat_result *slot);

@@ -20,7 +20,6 @@ static void free_through(struct lt_owned *owned)
 {
     struct through *t = LT_CONTAINER(owned, struct through, flow.owned);
     leat_transform_free(t->transform);
-    lt_free(t->outputs);
     lt_free(t);
 }
 
@@ -95,14 +94,14 @@ static struct through *make(leat_scope *scope, leat_chan *in, leat_transform *tr
     size_t bytes;
     if (!in || !transform || !transform->step || transform->in_size != leat_chan_item_size(in) ||
         transform->out_size > LT_ITEM_MAX ||
-        __builtin_mul_overflow(transform->most, transform->out_size, &bytes))
+        __builtin_mul_overflow(transform->most, transform->out_size, &bytes) ||
+        bytes > SIZE_MAX / 2)
         return NULL;
-    struct through *t =
-        lt_flow_make(scope, in, NULL, sizeof *t + leat_chan_item_size(in), &owned_kind);
-    if (!t)
-        return NULL;
-    t->outputs = lt_alloc(bytes ? bytes : 1);
-    return t->outputs ? t : NULL;
+    size_t head = lt_flow_aligned(sizeof(struct through) + leat_chan_item_size(in));
+    struct through *t = lt_flow_make(scope, in, NULL, head + bytes, &owned_kind);
+    if (t)
+        t->outputs = (unsigned char *)t + head;
+    return t;
 }
 
 leat_chan *leat_through(leat_scope *scope, leat_chan *in, leat_transform *transform,

@@ -199,7 +199,7 @@ static int share(struct question *mine, leat_address *addresses, size_t n, int64
         lt_free(mine);
     if (is_new)
         submit(mine);
-    int result = lt_crowd_park(&waiter, deadline);
+    int result = lt_wait_park(&waiter.wait, deadline);
     if (!result)
         result = question->result;
     for (size_t i = 0; result > 0 && i < n && i < (size_t)result; i++)
@@ -224,7 +224,7 @@ int leat_resolve(const char *host, const char *service, leat_address *addresses,
         return is_number;
     if (lt_world() || !lt_running())
         return lt_world() ? -ENOTSUP : -EINVAL;
-    int error = deadline == LEAT_NOW ? -EAGAIN : lt_crowd_may_wait();
+    int error = deadline == LEAT_NOW ? -EAGAIN : lt_wait_prepare(lt_current_party());
     if (error)
         return error;
     struct question *mine = make(host, service);

@@ -16,21 +16,10 @@ struct lt_crowd_waiter {
     const void *object;
 };
 
-/* Called before the lock is taken: whether the caller may wait. 0, -ECANCELED, or -EDEADLK. */
-static inline int lt_crowd_may_wait(void)
-{
-    return lt_wait_prepare(lt_current_party());
-}
-
-/* With the lock held: puts the caller on the list. It must park once it has released the lock. */
+/* With the lock held, after lt_wait_prepare: puts the caller on the list. Once it has released the
+ * lock, it must call lt_wait_park, which returns 0 after lt_crowd_take. */
 void lt_crowd_join(struct lt_lock *lock, struct lt_node *list, struct lt_crowd_waiter *waiter,
                    enum lt_aim aim, const void *object);
-
-/* Waits; `deadline` is not LEAT_NOW. Returns 0 after lt_crowd_take, -ETIMEDOUT or -ECANCELED. */
-static inline int lt_crowd_park(struct lt_crowd_waiter *waiter, int64_t deadline)
-{
-    return lt_wait_park(&waiter->wait, deadline);
-}
 
 /* With the lock held: takes the first waiter off the list and puts its party at the head of *woken.
  * NULL: the list is empty. */

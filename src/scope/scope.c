@@ -251,14 +251,6 @@ int lt_scope_enlist(struct lt_party *party)
     return 0;
 }
 
-void lt_scope_delist(struct lt_task *task)
-{
-    leat_scope *scope = task->party.scope;
-    lt_lock(&scope->lock);
-    lt_list_remove(&task->member);
-    lt_unlock(&scope->lock);
-}
-
 void lt_scope_enlist_stackless(struct lt_stackless *stackless)
 {
     leat_scope *scope = stackless->party.scope;

@@ -94,9 +94,6 @@ int lt_go_at(struct lt_worker *worker, leat_scope *scope, leat_fn *fn, void *arg
 /* A task puts itself on its scope's list. 0, or -EDEADLK for a party that may not park. */
 int lt_scope_enlist(struct lt_party *party);
 
-/* A listed task takes itself off the list. */
-void lt_scope_delist(struct lt_task *task);
-
 /* lt_scope_enlist_stackless puts a stackless party on its scope's list; lt_scope_delist_stackless
  * takes it off, if it is there. */
 void lt_scope_enlist_stackless(struct lt_stackless *stackless);
