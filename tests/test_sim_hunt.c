@@ -357,6 +357,24 @@ static int two_talk_for_ever(void *arg)
     return leat_scope_close(s);
 }
 
+/* A timer that sets itself again, beside a task that waits. */
+static void set_again(leat_timer *timer, int status)
+{
+    if (status == 0)
+        leat_after_func(timer, LEAT_MS, set_again);
+}
+
+static int fires_for_ever(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_timer timer;
+    CHECK_IS(0, leat_timer_init(&timer, s));
+    CHECK_IS(0, leat_after_func(&timer, LEAT_MS, set_again));
+    CHECK_IS(0, leat_go(s, waits_for_ever, leat_chan_of(s, int, 0)));
+    return leat_scope_close(s);
+}
+
 static void cancels_what_does_not_end(void **state)
 {
     (void)state;
@@ -377,6 +395,9 @@ static void cancels_what_does_not_end(void **state)
         CHECK(strstr(text, "talks_for_ever ("));
         CHECK(strstr(text, "ended with -110"));
         free(text);
+        options.report = report_open(&report);
+        CHECK_IS(-ETIMEDOUT, leat_sim_with(&options, fires_for_ever, NULL));
+        free(report_close(&report));
         /* One that ends, and takes all turns that it may take. */
         options.report = report_open(&report);
         CHECK_IS(0, leat_sim_with(&options, sleeps_a_little, NULL));

@@ -170,8 +170,8 @@ LEAT_API int leat_batch_forget(leat_ticket *ticket);
 
 /* Puts an item, which is copied, and waits for its result. Then b->status is what leat_batch would
  * have returned. `ticket` (a leat_ticket *) and `result` point into the block's struct. `ticket`
- * is evaluated once more after the wait. A block may use this only if it may call leat_go for the
- * batcher's scope, in which a task may be started. */
+ * is evaluated once more after the wait. Only a block that may call leat_go for the batcher's scope
+ * may use this, because a task may be started there. */
 #define LEAT_AWAIT_BATCH(b, ticket, batcher, item, result) \
     do { \
         LEAT_AWAIT_(b, leat_block_batch(b, batcher, item, result, ticket)); \

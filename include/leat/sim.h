@@ -42,9 +42,9 @@
  * (leat/timeout.h) that no party waits for do not count as timers. If all wait again after that, in
  * waits that cancelling does not end, the process is aborted with a message.
  *
- * No end. A run that has taken `most_turns` turns is reported in the same way, and the first scope
- * is cancelled with -ETIMEDOUT. If it has not ended after as many turns more, the process is
- * aborted with a message.
+ * No end. A run that has taken `most_turns` turns, or in which as many timers have fired since the
+ * last turn, is reported in the same way, and the first scope is cancelled with -ETIMEDOUT. If it
+ * has not ended after as many turns more, the process is aborted with a message.
  *
  * Aborts and faults (a failed assert, say) first print the seed on standard error. */
 #ifndef LEAT_SIM_H

@@ -64,7 +64,7 @@ struct lt_batch {
     leat_chan *turn, *done; /* `done`: NULL until a block or a callback first waits */
     uint64_t key;
     size_t n, bytes; /* of the runs that have not left */
-    int64_t first;   /* when it was created; from its beginning on, when it began */
+    int64_t first;   /* while it forms, when it was created; once it has begun, when it began */
     int64_t ran;     /* nanoseconds for which it ran, until they are added to the counts */
     unsigned holders;
     enum lt_batch_state state;

@@ -2,8 +2,8 @@
  *
  * Invariants, whenever the lock is free:
  *  - At most one of the two queues has a waiter that can be claimed, unless one select waits in
- *    both. (Both may hold remains: waiters of a party that was claimed elsewhere. That party will
- *    take them out.)
+ *    both. (Both may hold remains: waiters of a party that was claimed elsewhere. That party takes
+ *    them out, or a partner that meets them.)
  *  - A receiver waits only while the buffer is empty, a sender only while the buffer is full, and
  *    neither waits while the channel is closed.
  *  - An item is in exactly one place: with its sender, in the buffer, or with its receiver.

@@ -19,7 +19,7 @@ static bool is_free(struct lt_worker *worker)
 
 /* For a caller with nothing else to do: waits a moment for a full or empty buffer to change. Each
  * look takes the channel's cache line from the partners. So the looks become less and less
- * frequent, and then mostly find room, or items, for many operations. */
+ * frequent. Then a look mostly finds room, or items, for many operations at once. */
 static void wait_for_change(leat_chan *ch, enum lt_side side, struct lt_spin *spin,
                             struct lt_worker *here)
 {

@@ -15,10 +15,10 @@ static inline _Atomic uint32_t *lt_chan_waiting(leat_chan *ch, enum lt_side side
     return side == LT_RECEIVE ? &ch->receivers_waiting : &ch->senders_waiting;
 }
 
-/* Without the lock: whether, at some moment since the call began, an operation on this open, plain
- * channel would have had to wait. Senders wait only while the buffer is full, receivers only while
- * it is empty. So the buffer alone shows it, or in a channel without one the waiters. If the
- * channel is still open after these loads, it was open at that moment: hence their order. */
+/* Without the lock: whether there was a moment during the call at which an operation on this open,
+ * plain channel would have had to wait. The count shows that: senders wait only while the buffer is
+ * full, receivers only while it is empty. Without a buffer the waiters show it. `unusual` is loaded
+ * last: if the channel is open then, it was open at that moment. */
 static inline bool lt_chan_is_unready(leat_chan *ch, enum lt_side side)
 {
     return atomic_load_explicit(&ch->count, memory_order_acquire) ==

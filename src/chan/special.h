@@ -10,7 +10,7 @@
 #include "chan/chan.h"
 
 /* As lt_chan_now, but releases the lock while it calls the drop function. If it returns LT_NOT_NOW,
- * that is true on return. */
+ * the operation still cannot be done when it returns. */
 int lt_special_now(leat_chan *ch, enum lt_side side, void *item, struct lt_party **woken);
 
 /* A send by the channel's keeper. All other sends to such a channel return -EPERM. */

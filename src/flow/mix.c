@@ -6,8 +6,8 @@
  * change of one input changes what another does. A removed input stays indexed until its block has
  * delivered its last item: if its channel is added again before that, the input goes on, so items
  * keep their order. Then it becomes a spare, which the next one reuses: all have items of one size.
- * News for its former life does no harm. It lets go of its channel only at the end of its block,
- * which may still be in the channel's queue before. */
+ * News for its former life does no harm. The input keeps its reference to its channel until its
+ * block ends: until then the block may still stand in the channel's queue. */
 #include "base/index.h"
 #include "block/block.h"
 #include "flow/flow.h"

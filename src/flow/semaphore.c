@@ -2,10 +2,10 @@
  *
  * If no caller waits and there are permits, a caller takes them by compare-and-swap. All other
  * callers are counted in `waiting` and form a line: `turn` has one item, and the party that has
- * received it is at the head. So the line has the channel's order, deadlines and cancelling. The
- * head finds too few permits, marks their number in the same step as WANTED, and waits for `freed`.
- * The release that takes the mark sends to `freed`: once for each mark taken. The head waits for
- * that even when it gives up, because the semaphore may be freed as soon as no release has to send.
+ * received it is at the head. So the line has the channel's order, deadlines and cancelling. If the
+ * head finds too few permits, it sets the mark WANTED in the same compare-and-swap, and waits for
+ * `freed`. The release that clears the mark sends to `freed`. If the head gives up after that, it
+ * still receives this item: only then has the release done with the semaphore, which may be freed.
  * Any other release touches the semaphore no more once it has added its permits: the party that
  * gets them may end the scope. */
 #include "flow/flow.h"

@@ -64,9 +64,10 @@ void lt_scope_leave(leat_scope *scope, int result)
 /* Units of a scope that a worker holds at most. */
 enum { MOST_UNITS = 64 };
 
-/* Other threads call this, too. set_units stores 0 before it changes `units_of`; acquire here and
- * release there keep that order. So a count between two looks that find `scope` is that scope's,
- * unless the worker changed away and back: a snapshot may be off by that. */
+/* Other threads call this, too. set_units stores a count of 0 before it changes `units.of`; acquire
+ * here and release there keep that order. So a count that is read between two looks that find
+ * `scope` belongs to `scope`, unless the worker has changed to another scope and back: a snapshot
+ * may be off by that. */
 static uint32_t units_of(const struct lt_worker *worker, const leat_scope *scope)
 {
     if (atomic_load_explicit(&worker->units.of, memory_order_acquire) != scope)

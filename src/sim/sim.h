@@ -102,7 +102,8 @@ struct lt_sim {
     int result;
     bool ended;
     int given_up;       /* why the world has cancelled the program; or 0 */
-    uint64_t last_turn; /* if the program has not ended then, the world gives it up */
+    uint64_t last_turn; /* if the program has not ended then, the world gives it up; */
+    uint64_t duties;    /* or after as many duties since the last turn */
     bool hunted;        /* LEAT_SEED can choose the seed */
 };
 

@@ -167,6 +167,7 @@ static int64_t later(const struct lt_sim *sim, int64_t ns)
 static void turn(struct lt_sim *sim)
 {
     sim->turn++;
+    sim->duties = 0;
     if (sim->options.slip)
         sim->doors.now =
             later(sim, lt_sim_below(sim, UINT32_MAX) % (uint32_t)(sim->options.slip + 1));
@@ -275,6 +276,7 @@ static void stuck(struct lt_sim *sim)
 static void overrun(struct lt_sim *sim)
 {
     uint64_t more = sim->options.most_turns;
+    sim->duties = 0;
     sim->last_turn = sim->turn + (more < UINT64_MAX - sim->turn ? more : UINT64_MAX - sim->turn);
     give_up(sim, -ETIMEDOUT, "the program has not ended (leat_sim_options.most_turns)",
             "leat: the program does not end in the seeded world, and cancelling does not help");
@@ -297,8 +299,11 @@ static void live(struct lt_sim *sim)
 {
     for (;;) {
         lt_sim_gather(sim);
-        if (see_to(sim))
+        if (see_to(sim)) {
+            if (++sim->duties == sim->options.most_turns)
+                overrun(sim);
             continue;
+        }
         if (sim->count) {
             if (sim->turn == sim->last_turn)
                 overrun(sim);
