@@ -149,6 +149,25 @@ static int closing_closes_the_channels(void *arg)
 }
 ON_WORKERS(closing_closes_the_channels);
 
+/* leat_io_writable in the middle of a close: the closer has found no channel for writing. */
+static int a_close_hides_no_channel(void *arg)
+{
+    (void)arg;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    leat_io *a = open_pair(scope).a;
+    leat_chan *readable = lt_io_chan(a, LT_IN);
+    lt_chan_lock(readable);
+    lt_chan_set_count(readable, 0);
+    CHECK(!lt_chan_close_now(readable));
+    lt_chan_unlock(readable);
+    leat_case cases[] = { LEAT_WRITABLE(a) };
+    CHECK_IS(0, leat_select(cases, 1, late()));
+    CHECK_IS(-EPIPE, cases[0].status);
+    CHECK_IS(0, leat_io_close(a));
+    return leat_scope_close(scope);
+}
+ON_WORKERS(a_close_hides_no_channel);
+
 /* ---- closed, and the number used again at once ---- */
 
 struct traffic {
@@ -386,6 +405,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TESTS_ON_WORKERS(closing_ends_each_wait),
         TESTS_ON_WORKERS(closing_closes_the_channels),
+        TESTS_ON_WORKERS(a_close_hides_no_channel),
         TESTS_ON_WORKERS(closes_and_reuses_numbers),
         TESTS_ON_WORKERS(loses_no_byte),
         TESTS_ON_WORKERS(misses_no_first_edge),

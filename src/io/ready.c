@@ -110,7 +110,11 @@ int lt_io_find(leat_io *io, enum lt_way way, leat_chan **ch)
         return 0;
     int found = lt_io_settle(io, way == LT_IN ? LEAT_IN : LEAT_OUT);
     lt_io_follow(io); /* a select may wait next */
-    *ch = found < 0 ? NULL : lt_io_chan(io, way);
+    /* It was closed after lt_io_enter: then `writable` may never be made. */
+    if (found < 0 && lt_chan_is_closed(*ch))
+        found = 0;
+    else
+        *ch = found < 0 ? NULL : lt_io_chan(io, way);
     lt_io_leave(io);
     return found < 0 ? found : 0;
 }
