@@ -117,6 +117,33 @@ static int keeps_a_timeout_of_the_system(void *arg)
 }
 ON_WORKERS(keeps_a_timeout_of_the_system);
 
+/* ---- more than the system moves in one call ---- */
+
+static int64_t moves_the_most(leat_io *io, void *arg)
+{
+    (void)io;
+    (void)arg;
+    return INT32_MAX / 4096 * 4096; /* as MAX_RW_COUNT of Linux */
+}
+
+static int a_call_that_moves_the_most_is_not_short(void *arg)
+{
+    (void)arg;
+    int ends[2];
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    tcp_pair(ends);
+    leat_io *a = adopt(scope, ends[0]), *b = adopt(scope, ends[1]);
+    CHECK_IS(1, leat_write(b, "x", 1));
+    CHECK_IS(LEAT_IN, leat_ready(a, LEAT_IN, late()));
+    CHECK_IS(LEAT_OUT, leat_ready(a, LEAT_OUT, late()));
+    for (enum lt_way way = LT_IN; way < LT_WAYS; way++) {
+        CHECK(lt_io_repeat(a, way, moves_the_most, NULL, (size_t)INT32_MAX * 2, LEAT_NOW) > 0);
+        CHECK(lt_io_is_raised(a, way));
+    }
+    return leat_scope_close(scope);
+}
+ON_WORKERS(a_call_that_moves_the_most_is_not_short);
+
 /* ---- SIGPIPE ---- */
 
 static _Atomic int pipe_signals;
@@ -276,6 +303,7 @@ int main(void)
         TESTS_ON_WORKERS(finds_the_end_after_bytes),
         TESTS_ON_WORKERS(keeps_an_error_for_the_next_call),
         TESTS_ON_WORKERS(keeps_a_timeout_of_the_system),
+        TESTS_ON_WORKERS(a_call_that_moves_the_most_is_not_short),
         TESTS_ON_WORKERS(raises_no_signal),
         TESTS_ON_WORKERS(cuts_a_write_at_its_deadline),
         TESTS_ON_WORKERS(gives_descriptors_back),

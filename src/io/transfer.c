@@ -84,6 +84,10 @@ LT_COLD static int64_t would_block(leat_io *io, enum lt_way way, lt_io_call *cal
     return error ? error : deadline == LEAT_NOW ? -EAGAIN : -EINTR;
 }
 
+/* Linux moves at most 0x7ffff000 bytes in a call, with pages of 64 KiB 0x7fff0000. A call that moved
+ * so many is not short. */
+enum { AT_ONCE = 0x7fff0000 };
+
 /* Whether a call that moved less than it could shows that no more is there. */
 static inline bool shows_dry(leat_io *io, enum lt_way way)
 {
@@ -101,7 +105,7 @@ LT_INLINE int64_t attempt(leat_io *io, enum lt_way way, lt_io_call *call, void *
     lt_gap();
     if (n == -EAGAIN)
         return would_block(io, way, call, arg, raises, deadline);
-    bool is_short = n > 0 && (size_t)n < whole;
+    bool is_short = n > 0 && (size_t)n < whole && n < AT_ONCE;
     if (is_short && shows_dry(io, way))
         lt_io_lower(io, way, raises, false);
     else if (way == LT_IN && n != -EINTR && LT_UNLIKELY(lt_uring_is_wanted()))
