@@ -217,7 +217,7 @@ static int let_a_group_finish(void *arg)
 {
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
     const leat_spawn_options options = { .flags = LEAT_PIPE_OUT | *(unsigned *)arg,
-                                         .grace = 3600 * LEAT_S };
+                                         .grace = LEAT_NEVER };
     leat_process *process =
         spawn(scope,
               SHELL("(trap 'sleep 0.1; echo late; exit' TERM; exec 2>/dev/null; echo 0;"

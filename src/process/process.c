@@ -256,9 +256,13 @@ int64_t lt_process_spared_until(leat_process *process)
     return until;
 }
 
+/* The grace may be LEAT_NEVER. */
 static bool is_spared(leat_process *process)
 {
-    return lt_process_spared_until(process) != LEAT_NEVER;
+    lt_lock(&process->lock);
+    bool spared = process->spared;
+    lt_unlock(&process->lock);
+    return spared;
 }
 
 /* Called when the grace is over. The attendant waits for the end of this call, and may then free
