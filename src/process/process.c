@@ -101,21 +101,29 @@ static void note(leat_process *process, const siginfo_t *info)
     how->core = info->si_code == CLD_DUMPED;
 }
 
-/* False: the process has not ended. */
-static bool take_status(leat_process *process)
+/* With the lock held. -EAGAIN: the process has not ended, or a debugger still has it. */
+static int take_status_now(leat_process *process)
 {
     siginfo_t info;
-    int saved = errno;
-    lt_lock(&process->lock);
     if (process->ending && process->has_group && is_our_child(process))
         kill(-process->pid, SIGKILL);
     process->error = ask(process, &info, 0, &process->exit.usage) == 0 ? 0 : -errno;
     process->taken = process->error || info.si_pid;
-    lt_unlock(&process->lock);
-    errno = saved;
     if (process->taken && !process->error)
         note(process, &info);
-    return process->taken;
+    return process->taken ? 0 : -EAGAIN;
+}
+
+/* `graced`: the caller knows that the process must end, and the grace of its group is over. Returns
+ * as take_status_now does; or -EBUSY if the caller did not know that it must end. */
+static int take_status(leat_process *process, bool graced)
+{
+    int saved = errno;
+    lt_lock(&process->lock);
+    int error = process->ending && !graced ? -EBUSY : take_status_now(process);
+    lt_unlock(&process->lock);
+    errno = saved;
+    return error;
 }
 
 static void raise_ended(leat_process *process)
@@ -212,16 +220,20 @@ static void terminate(leat_process *process)
 
 static void attend(leat_process *process)
 {
-    int why = await_end(process, process->orders, LEAT_NEVER);
+    int why = await_end(process, process->orders, LEAT_NEVER), error;
     leat_shield();
-    if (!why && leat_chan_closed(process->orders))
-        why = -EINTR; /* it has ended, but had to end with its group before this */
     if (why == -ECANCELED)
         ask_to_end(process, SIGTERM);
     if (why)
         terminate(process);
-    while (!take_status(process)) /* a debugger may still have it */
-        leat_sleep(LT_PROCESS_LOOK);
+    while ((error = take_status(process, why != 0)) != 0) {
+        if (error == -EAGAIN) {
+            leat_sleep(LT_PROCESS_LOOK);
+        } else { /* it has ended, but had to end with its group before this */
+            terminate(process);
+            why = error;
+        }
+    }
     leat_unshield();
     leat_io_close(process->pidfd);
     raise_ended(process);
@@ -254,6 +266,14 @@ int64_t lt_process_spared_until(leat_process *process)
     int64_t until = process->spared ? process->spared_until : LEAT_NEVER;
     lt_unlock(&process->lock);
     return until;
+}
+
+static bool is_ending(leat_process *process)
+{
+    lt_lock(&process->lock);
+    bool ending = process->ending;
+    lt_unlock(&process->lock);
+    return ending;
 }
 
 /* The grace may be LEAT_NEVER. */
@@ -292,10 +312,14 @@ static void disarm(leat_process *process)
 
 bool lt_process_finish(leat_process *process)
 {
+    bool ends = is_ending(process);
     if (process->has_group && is_spared(process) && lt_process_has_followers(process))
         return false;
-    while (!take_status(process)) /* a debugger may still have it */
+    int error;
+    while ((error = take_status(process, ends)) == -EAGAIN)
         usleep((useconds_t)(LT_PROCESS_LOOK / LEAT_US));
+    if (error)
+        return false;
     disarm(process);
     for (int i = 0; i < 3; i++)
         if (process->kept[i] >= 0)
