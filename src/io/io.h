@@ -84,6 +84,8 @@ _Static_assert(sizeof(leat_chan) + sizeof(struct leat_io) == 240 - 8 || sizeof(v
 
 /* What few descriptors need: made when it is first used, freed with the descriptor. */
 struct lt_io_more {
+    /* A block has made calls that look aside: see lt_io_looks_aside. */
+    _Atomic bool aside[LT_WAYS];
     _Atomic(struct lt_unread *) unread; /* the first of a list; written under `lock` */
     /* The task whose operation is in a ring, or NULL. Changed under `lock`. */
     _Atomic(struct lt_task *) in_ring[LT_WAYS];
@@ -239,9 +241,13 @@ static inline int64_t lt_io_result(ssize_t n)
 /* poll(2) for one direction, without a wait: 0, -EAGAIN or another error. */
 int lt_io_poll_now(int fd, enum lt_way way);
 
-/* Whether a call looks at a socket's queue of errors: that it is empty says nothing of bytes. Not
- * of a block, which waits afterwards (LEAT_AWAIT_RECVMSG): then the channel must be lowered. */
-bool lt_io_is_for_errors(lt_io_call *call, const void *arg);
+/* Whether EAGAIN from this call does not show that the channel must be lowered. A queue of errors
+ * may be empty beside bytes, and urgent data may be announced that have not come; a peek may begin
+ * behind the bytes (SO_PEEK_OFF). An address may have no room although the socket has (AF_UNIX). */
+bool lt_io_looks_aside(lt_io_call *call, const void *arg);
+
+/* What passes at least between two such calls, if the channel is raised. */
+#define LT_IO_PAUSE LEAT_MS
 
 /* As leat_readv and leat_writev. `asks`: for a block or a callback, which cannot wait: a call that
  * may block is not made and returns -EDEADLK. */

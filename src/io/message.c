@@ -32,18 +32,19 @@ static int64_t call_recvmsg(leat_io *io, void *arg)
     return lt_io_result(recvmsg(io->fd, m->header, m->flags | MSG_DONTWAIT | MSG_CMSG_CLOEXEC));
 }
 
-bool lt_io_is_for_errors(lt_io_call *call, const void *arg)
-{
-    const struct message *m = arg;
-    return call == call_recvmsg && m->flags & MSG_ERRQUEUE && lt_current_party()->kind != LT_BLOCK;
-}
-
 static int64_t call_sendmsg(leat_io *io, void *arg)
 {
     struct message *m = arg;
     if (LT_UNLIKELY(lt_io_is_simulated(io)))
         return -ENOTSUP;
     return lt_io_result(sendmsg(io->fd, m->header, m->flags | MSG_DONTWAIT | MSG_NOSIGNAL));
+}
+
+bool lt_io_looks_aside(lt_io_call *call, const void *arg)
+{
+    const struct message *m = arg;
+    return call == call_recvmsg ? m->flags & (MSG_ERRQUEUE | MSG_PEEK | MSG_OOB)
+                                : call == call_sendmsg && m->header->msg_name;
 }
 
 int64_t leat_recvmsg(leat_io *io, struct msghdr *header, int flags, int64_t deadline)

@@ -7,6 +7,7 @@
 #include "io/io.h"
 
 #include <limits.h>
+#include <unistd.h>
 
 static enum lt_way way_of(unsigned event)
 {
@@ -94,12 +95,41 @@ int lt_io_turn_then(leat_io_op *op, const struct lt_io_turn *turn, leat_io_op_fn
 
 /* ---- readiness ---- */
 
+/* The channel is raised, and yet the block has found nothing: see lt_io_looks_aside. */
+static bool is_ready_for_others(leat_io *io, enum lt_way way)
+{
+    const struct lt_io_more *more = lt_io_more(io);
+    return LT_UNLIKELY(more && atomic_load_explicit(&more->aside[way], memory_order_relaxed)) &&
+           lt_io_is_raised(io, way);
+}
+
+static int make_pause(const struct lt_io_turn *turn, bool asks)
+{
+    (void)asks;
+    usleep((useconds_t)turn->n);
+    return 0;
+}
+
+/* On a thread of the pool: without a deadline the block has no alarm to sleep by. */
+static int pause_in_block(leat_block *b, leat_io *io, int64_t deadline)
+{
+    int64_t left = deadline - lt_clock_now();
+    if (left <= 0)
+        return lt_block_answer(b, deadline == LEAT_NOW ? -EAGAIN : -ETIMEDOUT);
+    int64_t pause = left < LT_IO_PAUSE ? left : LT_IO_PAUSE;
+    struct lt_call *call = make_call(
+        &(struct lt_io_turn){ .make = make_pause, .io = io, .n = (size_t)(pause / LEAT_US) + 1 });
+    return call ? lt_block_call(b, call) : lt_block_answer(b, -ENOMEM);
+}
+
 /* After a call with LEAT_NOW that returned -EAGAIN: so the channel exists, and is up to date. */
 int leat_block_ready(leat_block *b, leat_io *io, unsigned event, int64_t deadline,
                      leat_alarm *alarm)
 {
-    leat_chan *ch = io ? lt_io_chan(io, way_of(event)) : NULL;
-    return leat_block_recv(b, ch, NULL, deadline, alarm);
+    enum lt_way way = way_of(event);
+    if (io && is_ready_for_others(io, way))
+        return pause_in_block(b, io, deadline);
+    return leat_block_recv(b, io ? lt_io_chan(io, way) : NULL, NULL, deadline, alarm);
 }
 
 int leat_ready_then(leat_op *op, leat_io *io, unsigned event, leat_op_fn *fn)

@@ -59,15 +59,31 @@ static inline const struct iovec *only_part(lt_io_call *call, const void *arg)
     return (call == call_readv || call == call_writev) && v->n == 1 ? v->at : NULL;
 }
 
-/* After a call that found the queue of errors empty: 0 if the caller may wait for the channel or
- * try again. While there are bytes, which others may read, the channel stays raised, and the caller
- * looks again and again. */
-static int await_errors(leat_io *io, int64_t deadline)
+/* Says to leat_block_ready that the channel may be raised for others. */
+static int note_aside(leat_io *io, enum lt_way way)
 {
-    int found = deadline == LEAT_NOW ? -EAGAIN : lt_io_settle(io, LEAT_IN);
+    struct lt_io_more *more = lt_io_make_more(io);
+    if (!more)
+        return -ENOMEM;
+    /* Relaxed: the block itself reads it. */
+    atomic_store_explicit(&more->aside[way], true, memory_order_relaxed);
+    return -EAGAIN;
+}
+
+/* After a call that looks aside: 0 if the caller may wait for the channel or try again. While there
+ * are bytes or there is room, which others may use, the channel stays raised, and the caller tries
+ * again and again. A block does so by leat_block_ready. */
+static int await_aside(leat_io *io, enum lt_way way, int64_t deadline)
+{
+    bool in_block = lt_current_party()->kind == LT_BLOCK;
+    if (deadline == LEAT_NOW && !in_block)
+        return -EAGAIN;
+    int found = lt_io_settle(io, way == LT_IN ? LEAT_IN : LEAT_OUT);
     if (found <= 0)
         return found;
-    int64_t next = lt_clock_after(lt_clock_now(), LEAT_MS);
+    if (deadline == LEAT_NOW)
+        return note_aside(io, way);
+    int64_t next = lt_clock_after(lt_clock_now(), LT_IO_PAUSE);
     int error = leat_sleep_until(next < deadline ? next : deadline);
     return error ? error : lt_io_is_late(deadline) ? -ETIMEDOUT : 0;
 }
@@ -79,13 +95,13 @@ LT_COLD static int64_t would_block(leat_io *io, enum lt_way way, lt_io_call *cal
     if (way == LT_IN && lt_uring_is_wanted() &&
         lt_io_turns_to_ring(io, only_part(call, arg), deadline))
         return -EINTR;
-    int error = lt_io_is_for_errors(call, arg) ? await_errors(io, deadline)
-                                               : lt_io_drained(io, way, raises);
+    int error = lt_io_looks_aside(call, arg) ? await_aside(io, way, deadline)
+                                             : lt_io_drained(io, way, raises);
     return error ? error : deadline == LEAT_NOW ? -EAGAIN : -EINTR;
 }
 
-/* Linux moves at most 0x7ffff000 bytes in a call, with pages of 64 KiB 0x7fff0000. A call that moved
- * so many is not short. */
+/* Linux moves no more bytes in a call; with pages of 4 KiB at most 0x7ffff000. A call that moved so
+ * many is not short. */
 enum { AT_ONCE = 0x7fff0000 };
 
 /* Whether a call that moved less than it could shows that no more is there. */
