@@ -5,6 +5,7 @@
 #include "blind.h"
 #include "sockets.h"
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/syscall.h>
 
@@ -12,6 +13,9 @@
 
 /* The errno value, and in the lower half how many more calls get it: a call sees both at once. */
 static _Atomic uint64_t refusals;
+
+/* Another process takes the connection of this listener just before one call. -1: of none. */
+static _Atomic int robbed = -1;
 
 /* In place of the C library's accept4. */
 int accept_or_refuse(int fd, struct sockaddr *address, socklen_t *size,
@@ -26,6 +30,9 @@ int accept_or_refuse(int fd, struct sockaddr *address, socklen_t *size, int flag
         errno = (int)(now >> 32);
         return -1;
     }
+    int expected = fd;
+    if (atomic_compare_exchange_strong(&robbed, &expected, -1))
+        CHECK_IS(0, close((int)syscall(SYS_accept4, fd, NULL, NULL, 0)));
     return (int)syscall(SYS_accept4, fd, address, size, flags);
 }
 
@@ -102,6 +109,65 @@ static int reports_a_shortage(void *arg)
     return leat_io_unref(listener);
 }
 ON_WORKERS(reports_a_shortage);
+
+/* ---- listeners of the program's that block, and share the lower bits of their numbers ---- */
+
+static leat_io *listener_of_program(int from, char *text)
+{
+    struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    leat_io *io;
+    int made = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd = fcntl(made, F_DUPFD_CLOEXEC, from);
+    CHECK_IS(0, close(made));
+    CHECK_IS(0, bind(fd, (struct sockaddr *)&at, sizeof at));
+    CHECK_IS(0, listen(fd, 8));
+    CHECK_IS(0, leat_io_adopt(NULL, fd, &io));
+    format_address(io, text);
+    return io;
+}
+
+struct acceptor {
+    leat_io *listener;
+    _Atomic bool done;
+};
+
+static int accept_one(void *arg)
+{
+    struct acceptor *a = arg;
+    leat_io *connection;
+    CHECK_IS(0, leat_accept(a->listener, NULL, &connection, leat_after(60 * LEAT_S)));
+    CHECK_IS(0, leat_io_unref(connection));
+    atomic_store(&a->done, true);
+    return 0;
+}
+
+/* The call for the first one waits in the system. */
+static int no_listener_waits_for_another(void *arg)
+{
+    (void)arg;
+    char texts[2][LEAT_ADDRESS_TEXT];
+    leat_io *calls[3];
+    struct acceptor robbed_one = { .listener = listener_of_program(64, texts[0]) },
+                    other = { .listener = listener_of_program(leat_io_fd(robbed_one.listener) + 64,
+                                                              texts[1]) };
+    CHECK_IS(0, (leat_io_fd(other.listener) - leat_io_fd(robbed_one.listener)) % 64);
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    atomic_store(&robbed, leat_io_fd(robbed_one.listener));
+    CHECK_IS(0, leat_go(scope, accept_one, &robbed_one));
+    calls[0] = call(texts[0]);
+    WAIT_UNTIL(atomic_load(&robbed) < 0);
+    CHECK_IS(0, leat_go(scope, accept_one, &other));
+    calls[1] = call(texts[1]);
+    WAIT_UNTIL(atomic_load(&other.done));
+    CHECK(!atomic_load(&robbed_one.done));
+    calls[2] = call(texts[0]);
+    CHECK_IS(0, leat_scope_close(scope));
+    for (int i = 0; i < 3; i++)
+        CHECK_IS(0, leat_io_unref(calls[i]));
+    CHECK_IS(0, leat_io_unref(other.listener));
+    return leat_io_unref(robbed_one.listener);
+}
+ON_WORKERS(no_listener_waits_for_another);
 
 /* ---- leat_serve ---- */
 
@@ -347,6 +413,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TESTS_ON_WORKERS(passes_over_what_has_gone),
         TESTS_ON_WORKERS(reports_a_shortage),
+        TESTS_ON_WORKERS(no_listener_waits_for_another),
         TESTS_ON_WORKERS(goes_on_after_what_has_gone),
         TESTS_ON_WORKERS(rests_while_there_is_a_lack),
         TESTS_ON_WORKERS(rests_while_nothing_can_be_watched),

@@ -71,7 +71,7 @@ struct leat_io {
     _Atomic uint8_t strays; /* waits on a worker other than the one it is registered with */
     _Atomic bool urgent;    /* urgent data has come: reads stop before it */
     _Atomic bool dry;       /* the last read showed that no more is there: a hint */
-    _Atomic bool taken[LT_WAYS]; /* LT_IO_POLLED: a call that may block is being made */
+    _Atomic bool taken[LT_WAYS]; /* lt_io_call_alone: a call that may block is being made */
     _Atomic uint32_t users;
     _Atomic int16_t unsaid[LT_WAYS]; /* the error of a call that had already moved some bytes */
     _Atomic(leat_chan *) writable;   /* NULL until a party waits to write */
@@ -240,6 +240,11 @@ static inline int64_t lt_io_result(ssize_t n)
 
 /* poll(2) for one direction, without a wait: 0, -EAGAIN or another error. */
 int lt_io_poll_now(int fd, enum lt_way way);
+
+/* On a thread that may block: polls, and makes a call that may block if the descriptor is ready.
+ * One party at a time does so. Of two that have both found it ready the second might block, and
+ * then neither deadline nor cancelling ends the call. (Another process may still do that.) */
+int64_t lt_io_call_alone(leat_io *io, enum lt_way way, lt_io_call *call, void *arg);
 
 /* Whether EAGAIN from this call does not show that the channel must be lowered. A queue of errors
  * may be empty beside bytes, and urgent data may be announced that have not come; a peek may begin

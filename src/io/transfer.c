@@ -205,18 +205,15 @@ int lt_io_poll_now(int fd, enum lt_way way)
     return n > 0 ? 0 : n == 0 ? -EAGAIN : -errno;
 }
 
-/* One call at a time polls and goes on. Of two that have both found it ready the second might
- * block, and then neither deadline nor cancelling ends it. (Another process may still do that.) */
-static int64_t call_alone(const struct blocking *b)
+int64_t lt_io_call_alone(leat_io *io, enum lt_way way, lt_io_call *call, void *arg)
 {
-    _Atomic bool *taken = &b->io->taken[b->way];
     /* Acquire and release, as a lock. */
-    while (atomic_exchange_explicit(taken, true, memory_order_acquire))
+    while (atomic_exchange_explicit(&io->taken[way], true, memory_order_acquire))
         usleep(100);
-    int64_t n = lt_io_poll_now(b->io->fd, b->way);
+    int64_t n = lt_io_poll_now(io->fd, way);
     if (!n)
-        n = b->call(b->io, b->v);
-    atomic_store_explicit(taken, false, memory_order_release);
+        n = call(io, arg);
+    atomic_store_explicit(&io->taken[way], false, memory_order_release);
     return n;
 }
 
@@ -228,7 +225,8 @@ static bool is_polled(leat_io *io)
 static int run_blocking(void *arg)
 {
     struct blocking *b = arg;
-    b->result = is_polled(b->io) ? call_alone(b) : b->call(b->io, b->v);
+    b->result = is_polled(b->io) ? lt_io_call_alone(b->io, b->way, b->call, b->v)
+                                 : b->call(b->io, b->v);
     return 0;
 }
 

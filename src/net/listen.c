@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <netinet/in.h>
-#include <pthread.h>
 #include <sys/stat.h>
 
 /* ---- listening ---- */
@@ -110,31 +109,23 @@ static int accept_now(int fd)
     }
 }
 
-/* Each call checks whether there is a connection and takes it. */
-#define FOUR \
-    PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, \
-        PTHREAD_MUTEX_INITIALIZER
-enum { TAKERS = 16 };
-static pthread_mutex_t taking[TAKERS] = { FOUR, FOUR, FOUR, FOUR };
-
-/* Runs on a thread that may block: another process may take the connection in between. */
-static int accept_slowly(void *arg)
+static int64_t accept_of_program(leat_io *io, void *arg)
 {
-    int fd = *(int *)arg;
-    pthread_mutex_t *mutex = &taking[fd % TAKERS];
-    pthread_mutex_lock(mutex);
-    int got = lt_io_poll_now(fd, LT_IN);
-    if (!got)
-        got = accept_now(fd);
-    pthread_mutex_unlock(mutex);
+    (void)arg;
+    int got = accept_now(io->fd);
     if (got >= 0)
         lt_net_undelay(got);
     return got;
 }
 
+/* Runs on a thread that may block: another process may take the connection in between. */
+static int accept_slowly(void *io)
+{
+    return (int)lt_io_call_alone(io, LT_IN, accept_of_program, NULL);
+}
+
 static int64_t call_accept(leat_io *io, void *arg)
 {
-    (void)arg;
     if (lt_io_is_simulated(io))
         return -ENOTSUP;
     if (atomic_load_explicit(&io->kind, memory_order_relaxed) == LT_IO_NEVER)
@@ -144,12 +135,9 @@ static int64_t call_accept(leat_io *io, void *arg)
         return -errno;
     if (!(flags & O_NONBLOCK)) {
         int error = lt_io_poll_now(io->fd, LT_IN);
-        return error ? error : leat_blocking(accept_slowly, &io->fd);
+        return error ? error : leat_blocking(accept_slowly, io);
     }
-    int got = accept_now(io->fd);
-    if (got >= 0)
-        lt_net_undelay(got);
-    return got;
+    return accept_of_program(io, arg);
 }
 
 /* A socket that does not listen never has a connection: without this check a party would wait for
