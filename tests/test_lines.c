@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "feeds.h"
 
+#include "io/io.h"
+
 #include <fcntl.h>
 
 static leat_chan *open_lines(leat_scope *scope, size_t capacity)
@@ -315,6 +317,25 @@ static int reports_read_errors(void *arg)
 }
 ON_WORKERS(reports_read_errors);
 
+/* For instance /dev/kmsg says so, and goes on. */
+static int a_read_error_is_no_end(void *arg)
+{
+    (void)arg;
+    for (int frames = 0; frames < 2; frames++) {
+        leat_scope *outer = leat_scope_open(LEAT_NEVER), *s = leat_scope_open(LEAT_NEVER);
+        leat_io *out = open_pipe(outer).out;
+        leat_chan *items;
+        lt_io_keep(out, LT_IN, -EPIPE, LEAT_NEVER);
+        CHECK_IS(0, frames ? leat_frames(s, out, sizeof(leat_line), 1, &items)
+                           : leat_lines(s, out, NULL, &items));
+        CHECK_IS(-ECANCELED, leat_recv(items, &(leat_line){ 0 }));
+        CHECK_IS(-EPIPE, leat_scope_close(s));
+        CHECK_IS(0, leat_scope_close(outer));
+    }
+    return 0;
+}
+ON_WORKERS(a_read_error_is_no_end);
+
 /* The writer finds its input cut short, but that is not why the scope ends. */
 static int first_error_counts(void *arg)
 {
@@ -447,6 +468,7 @@ int main(void)
         TESTS_ON_WORKERS(random_lines_go_there_and_back),
         TESTS_ON_WORKERS(receiver_leaves),
         TESTS_ON_WORKERS(reports_read_errors),
+        TESTS_ON_WORKERS(a_read_error_is_no_end),
         TESTS_ON_WORKERS(first_error_counts),
         TESTS_ON_WORKERS(reports_write_errors),
         TESTS_ON_WORKERS(writes_what_it_receives),

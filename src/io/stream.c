@@ -40,7 +40,8 @@ int lt_stream_write(const struct lt_stream *stream, struct iovec *parts, int n)
  * channel, does not come before the error that caused it. */
 int lt_stream_end_out(struct lt_stream *stream, int error)
 {
-    if (error == -EPIPE) /* the receivers want no more */
+    /* The receivers want no more. A read may return -EPIPE, too: that is an error. */
+    if (error == -EPIPE && leat_chan_closed(stream->ch))
         error = 0;
     if (error) {
         lt_scope_cancel(stream->scope, error);
