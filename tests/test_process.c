@@ -388,6 +388,36 @@ static int starts_without_environment(void *arg)
 }
 ON_WORKERS(starts_without_environment);
 
+/* The pipe itself is empty. */
+static int attend_to_what_came_back(void *arg)
+{
+    (void)arg;
+    static const char bytes[10000];
+    const leat_spawn_options options = { .flags = LEAT_PIPE_OUT | LEAT_ATTENDED };
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    leat_process *process = spawn(scope, SHELL("echo hello; exec sleep 100"), &options);
+    leat_io *out = leat_process_out(process), *full[2];
+    char text[8] = { 0 };
+    CHECK_IS(0, leat_io_pair(scope, full));
+    while (leat_write_until(full[0], bytes, sizeof bytes, LEAT_NOW) > 0)
+        continue;
+    CHECK_IS(LEAT_PIPE_OUT, leat_attend(process, LEAT_PIPE_OUT, LEAT_NEVER));
+    CHECK_IS(-EAGAIN, leat_copy(full[0], out, INT64_MAX, LEAT_NOW));
+    CHECK_IS(LEAT_PIPE_OUT, leat_attend(process, LEAT_PIPE_OUT, leat_after(10 * LEAT_S)));
+    CHECK_IS(6, leat_read_until(out, text, sizeof text, LEAT_NOW));
+    CHECK_IS(0, leat_kill(process, SIGKILL));
+    CHECK_IS(SIGKILL, signal_of(process));
+    return leat_scope_close(scope);
+}
+
+static int attends_to_what_came_back(void *arg)
+{
+    (void)arg;
+    on_task_and_thread(attend_to_what_came_back);
+    return 0;
+}
+ON_WORKERS(attends_to_what_came_back);
+
 static int nothing(void *arg)
 {
     (void)arg;
@@ -444,6 +474,7 @@ int main(void)
         TESTS_ON_WORKERS(wakes_all_that_wait),
         TESTS_ON_WORKERS(is_not_over_when_stopped),
         TESTS_ON_WORKERS(passes_bytes),
+        TESTS_ON_WORKERS(attends_to_what_came_back),
         TESTS_ON_WORKERS(gives_what_was_asked_for),
         TESTS_ON_WORKERS(connects_two_programs),
         TESTS_ON_WORKERS(leaks_no_descriptor),

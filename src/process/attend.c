@@ -98,10 +98,11 @@ struct attention {
     struct lt_thread *thread;
     struct bell *bell;
     leat_io *used[3]; /* the pipes that it polls */
-    int closed;       /* the pipes that it does not, because they are closed */
+    int ready;        /* the pipes that are ready whatever poll(2) says */
     struct pollfd fds[ALL];
 };
 
+/* A closed pipe is ready, and one with bytes that a copy has given back. */
 static void choose(struct attention *a, unsigned pipes)
 {
     leat_process *process = a->process;
@@ -110,8 +111,10 @@ static void choose(struct attention *a, unsigned pipes)
     for (int i = 0; i < 3; i++) {
         leat_io *io = pipes >> i & 1 ? process->pipes[i] : NULL;
         if (io && !lt_io_enter(io)) {
-            a->closed |= 1 << i;
+            a->ready |= 1 << i;
             io = NULL;
+        } else if (io && lt_io_has_unread(io)) {
+            a->ready |= 1 << i;
         }
         a->used[i] = io;
         a->fds[PIPES + i] =
@@ -160,7 +163,7 @@ static void poll_used(struct attention *a, int64_t until)
 
 static int found(const struct attention *a)
 {
-    int pipes = a->closed;
+    int pipes = a->ready;
     for (int i = 0; i < 3; i++)
         pipes |= a->fds[PIPES + i].revents ? 1 << i : 0;
     return pipes;
@@ -189,7 +192,7 @@ static int attend(struct attention *a, int64_t deadline)
             next = lt_clock_now() + LT_PROCESS_LOOK;
         int64_t spared_until = lt_process_spared_until(a->process);
         next = spared_until < next ? spared_until : next;
-        next = a->closed ? LEAT_NOW : deadline < next ? deadline : next;
+        next = a->ready ? LEAT_NOW : deadline < next ? deadline : next;
         poll_used(a, next);
         if (spared_until != LEAT_NEVER && lt_clock_now() >= spared_until)
             lt_process_kill_in_time(a->process);
