@@ -232,6 +232,9 @@ static int messages_find_it(void *arg)
     CHECK(memcmp(bytes, "he", 2) == 0);
     CHECK_IS(3, leat_recvfrom(in[0], bytes, sizeof bytes, NULL, NULL, LEAT_NOW));
     CHECK(memcmp(bytes, "llo", 3) == 0);
+    give_back(out[1], in[0], in[1], "dropped");
+    part = (struct iovec){ NULL, 7 };
+    CHECK_IS(7, leat_recvmsg(in[0], &message, MSG_TRUNC, LEAT_NOW));
     CHECK_IS(-EAGAIN, leat_recvfrom(in[0], bytes, sizeof bytes, NULL, NULL, LEAT_NOW));
     return leat_scope_close(s);
 }

@@ -40,7 +40,7 @@ static size_t copy_out(const struct lt_unread *unread, const struct iovec *parts
     size_t done = 0, left = unread->end - unread->begin;
     for (size_t i = 0; i < n && left; i++) {
         size_t bytes = parts[i].iov_len < left ? parts[i].iov_len : left;
-        if (bytes)
+        if (bytes && parts[i].iov_base) /* NULL: a message's, with MSG_TRUNC */
             memcpy(parts[i].iov_base, unread->bytes + unread->begin + done, bytes);
         done += bytes;
         left -= bytes;
