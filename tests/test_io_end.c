@@ -83,6 +83,35 @@ static int keeps_an_error_for_the_next_call(void *arg)
 }
 ON_WORKERS(keeps_an_error_for_the_next_call);
 
+static int waits_know_of_an_error(void *arg)
+{
+    (void)arg;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    leat_io *a, *b;
+    char byte;
+    adopt_pair(scope, SOCK_STREAM, &a, &b);
+    struct user reader = { a, 0, late() };
+    for (int i = 0; i < 2; i++) {
+        leat_scope *inner = leat_scope_open(LEAT_NEVER);
+        /* A party that waits gets the error: at first, with LEAT_IO=uring, in its ring. */
+        CHECK_IS(0, leat_go(inner, read_one, &reader));
+        WAIT_UNTIL(receivers_of(lt_io_chan(a, LT_IN)) + in_ring(a, LT_IN) == 1);
+        lt_io_keep(a, LT_IN, -EIO, LEAT_NEVER);
+        CHECK_IS(0, leat_scope_close(inner));
+        CHECK_IS(-EIO, atomic_load(&reader.result));
+        find_empty(a);
+        lt_io_keep(a, LT_IN, -EIO, LEAT_NEVER);
+        CHECK_IS(LEAT_IN | LEAT_HUP, leat_ready(a, LEAT_IN, late()));
+        CHECK_IS(LEAT_OUT, leat_ready(a, LEAT_OUT, late()));
+        leat_case cases[] = { LEAT_READABLE(a) };
+        CHECK_IS(0, leat_select(cases, 1, late()));
+        CHECK_IS(-EIO, leat_read_until(a, &byte, 1, late()));
+        find_empty(a);
+    }
+    return leat_scope_close(scope);
+}
+ON_WORKERS(waits_know_of_an_error);
+
 /* The other side drops all that comes, also what would acknowledge. */
 static void play_dead(int fd)
 {
@@ -302,6 +331,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TESTS_ON_WORKERS(finds_the_end_after_bytes),
         TESTS_ON_WORKERS(keeps_an_error_for_the_next_call),
+        TESTS_ON_WORKERS(waits_know_of_an_error),
         TESTS_ON_WORKERS(keeps_a_timeout_of_the_system),
         TESTS_ON_WORKERS(a_call_that_moves_the_most_is_not_short),
         TESTS_ON_WORKERS(raises_no_signal),

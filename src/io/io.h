@@ -225,7 +225,7 @@ static inline struct lt_task *lt_io_in_ring(const leat_io *io, enum lt_way way)
     return more ? atomic_load_explicit(&more->in_ring[way], memory_order_relaxed) : NULL;
 }
 
-/* After a close, or lt_io_unread: calls off the operations in rings. */
+/* After a close, lt_io_unread or lt_io_keep: calls off the operations in rings. */
 void lt_io_end_ring(leat_io *io);
 
 /* A system call that does not block, or blocks for a disk. Returns a count, or a negative errno
@@ -292,6 +292,13 @@ static inline bool lt_io_has_unread(leat_io *io)
     return LT_UNLIKELY(more && atomic_load_explicit(&more->unread, memory_order_relaxed) != NULL);
 }
 
+/* Whether the next call of that direction returns an error of an earlier one. */
+static inline bool lt_io_has_unsaid(leat_io *io, enum lt_way way)
+{
+    /* Relaxed: as above. */
+    return LT_UNLIKELY(atomic_load_explicit(&io->unsaid[way], memory_order_relaxed) != 0);
+}
+
 /* Gives bytes back, at least one, before those that are there already. The leat_io frees them. The
  * caller has called lt_io_make_more. */
 void lt_io_unread(leat_io *io, struct lt_unread *unread);
@@ -328,7 +335,7 @@ static inline bool lt_io_is_late(int64_t deadline)
 }
 
 /* Keeps an error for the next call of that direction, after a call with this deadline that moved
- * some bytes; but not the end of a wait. */
+ * some bytes; but not the end of a wait. Wakes the parties that wait: one of them may get it. */
 void lt_io_keep(leat_io *io, enum lt_way way, int64_t error, int64_t deadline);
 
 /* Makes the call until it returns something other than EAGAIN, and waits in between. `whole`: the

@@ -5,6 +5,7 @@
 #include "io/simulated.h"
 
 #include <poll.h>
+#include <sys/epoll.h>
 
 /* The state now: events asked for, and LEAT_HUP; or a negative errno value. */
 static int ask_system(leat_io *io, unsigned events)
@@ -28,6 +29,17 @@ static int ask_system(leat_io *io, unsigned events)
     return (one.revents & POLLIN ? LEAT_IN : 0) | (one.revents & POLLOUT ? LEAT_OUT : 0);
 }
 
+/* Of the events: those whose next call returns an error that was kept for it. Their channels may
+ * have been lowered since then, and are raised. */
+static int raise_unsaid(leat_io *io, unsigned events)
+{
+    bool in = events & LEAT_IN && lt_io_has_unsaid(io, LT_IN),
+         out = events & LEAT_OUT && lt_io_has_unsaid(io, LT_OUT);
+    if (in || out)
+        lt_io_raise(io, (in ? EPOLLIN : 0) | (out ? EPOLLOUT : 0));
+    return (in ? LEAT_IN | LEAT_HUP : 0) | (out ? LEAT_OUT | LEAT_HUP : 0);
+}
+
 int lt_io_settle(leat_io *io, unsigned events)
 {
     int error = 0;
@@ -49,6 +61,8 @@ int lt_io_settle(leat_io *io, unsigned events)
     int found = ask_system(io, events);
     if (found >= 0 && lt_io_has_unread(io))
         found |= (int)(events & LEAT_IN);
+    if (found >= 0)
+        found |= raise_unsaid(io, events);
     if (found < 0 || found & LEAT_HUP)
         return found;
     for (enum lt_way way = LT_IN; way < LT_WAYS; way++)

@@ -25,10 +25,10 @@ static bool is_closed(const leat_io *io)
     return atomic_load_explicit(&io->users, memory_order_acquire) & LT_IO_CLOSED;
 }
 
-/* The descriptor is closed, or unread bytes come before the kernel's. */
+/* The descriptor is closed, or unread bytes or an error come before the kernel's. */
 static bool is_over(leat_io *io, enum lt_way way)
 {
-    return is_closed(io) || (way == LT_IN && lt_io_has_unread(io));
+    return is_closed(io) || lt_io_has_unsaid(io, way) || (way == LT_IN && lt_io_has_unread(io));
 }
 
 static void look(struct lt_wait *wait)

@@ -162,7 +162,7 @@ static int make_read(const struct lt_io_turn *turn, bool asks)
 static bool is_drained(leat_io *io)
 {
     return io && !lt_io_is_raised(io, LT_IN) && !lt_chan_is_closed(lt_io_chan(io, LT_IN)) &&
-           !atomic_load_explicit(&io->unsaid[LT_IN], memory_order_relaxed);
+           !lt_io_has_unsaid(io, LT_IN);
 }
 
 /* A block that has read all bytes goes on to wait without a system call. */

@@ -12,6 +12,7 @@
 
 #include <limits.h>
 #include <poll.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -32,6 +33,8 @@ void lt_io_keep(leat_io *io, enum lt_way way, int64_t error, int64_t deadline)
         (error == -ETIMEDOUT && lt_io_is_late(deadline)))
         return;
     atomic_store_explicit(&io->unsaid[way], (int16_t)error, memory_order_relaxed);
+    lt_io_raise(io, way == LT_IN ? EPOLLIN : EPOLLOUT);
+    lt_io_end_ring(io);
 }
 
 static int64_t moved(leat_io *io, enum lt_way way, size_t done, int64_t error, int64_t deadline)
@@ -44,7 +47,7 @@ static int64_t moved(leat_io *io, enum lt_way way, size_t done, int64_t error, i
 
 static int take_unsaid(leat_io *io, enum lt_way way)
 {
-    if (LT_LIKELY(!atomic_load_explicit(&io->unsaid[way], memory_order_relaxed)))
+    if (!lt_io_has_unsaid(io, way))
         return 0;
     return atomic_exchange_explicit(&io->unsaid[way], 0, memory_order_relaxed);
 }
@@ -149,11 +152,12 @@ static inline int *errno_now(void)
 LT_INLINE int64_t repeat(leat_io *io, enum lt_way way, lt_io_call *call, void *arg, size_t whole,
                          int64_t deadline)
 {
-    int64_t n = take_unsaid(io, way);
-    if (n)
-        return n;
+    int64_t n;
     int saved = *errno_now();
     do {
+        n = take_unsaid(io, way);
+        if (n)
+            break;
         n = LT_UNLIKELY(lt_uring_is_wanted())
                 ? lt_io_by_ring(io, way, only_part(call, arg), deadline)
                 : -EAGAIN;
