@@ -44,6 +44,12 @@ static int read_parts(leat_block *b)
         CHECK(b->status > 0);
         me->left -= (size_t)b->status;
     }
+    LEAT_AWAIT_READ_UNTIL(b, me->io, me->bytes, 1, LEAT_NOW, NULL);
+    CHECK_IS(-EAGAIN, b->status); /* from now on without a system call */
+    LEAT_AWAIT_READ_UNTIL(b, me->io, me->bytes, 0, LEAT_NOW, NULL);
+    CHECK_IS(-EINVAL, b->status);
+    LEAT_AWAIT_READV(b, me->io, (&(struct iovec){ me->bytes, 0 }), 1, LEAT_NOW, NULL);
+    CHECK_IS(-EINVAL, b->status);
     LEAT_AWAIT_READV(b, me->io, NULL, 3, LEAT_NEVER, NULL);
     CHECK_IS(-EINVAL, b->status);
     me->parts[0].iov_len = (size_t)1 << 31;

@@ -254,6 +254,9 @@ bool lt_io_looks_aside(lt_io_call *call, const void *arg);
 /* What passes at least between two such calls, if the channel is raised. */
 #define LT_IO_PAUSE LEAT_MS
 
+/* Checks the parts of a transfer, and sums up their bytes. 0 or -EINVAL. */
+int lt_io_total(const struct iovec *parts, int n, size_t *bytes);
+
 /* As leat_readv and leat_writev. `asks`: for a block or a callback, which cannot wait: a call that
  * may block is not made and returns -EDEADLK. */
 int64_t lt_io_readv(leat_io *io, const struct iovec *parts, int n, int64_t deadline, bool asks);

@@ -175,25 +175,15 @@ static int read_in_block(leat_block *b, const struct lt_io_turn *turn)
 
 int leat_block_read(leat_block *b, leat_io *io, void *buffer, size_t n)
 {
-    if (n > INT_MAX)
+    if (!buffer || n - 1 >= INT_MAX)
         return lt_block_answer(b, -EINVAL);
     return read_in_block(b, &(struct lt_io_turn){ make_read, io, LT_IN, n, buffer, NULL });
 }
 
-static bool is_too_much(const struct iovec *parts, int n)
-{
-    size_t left = INT_MAX;
-    for (int i = 0; parts && i < n; i++) {
-        if (parts[i].iov_len > left)
-            return true;
-        left -= parts[i].iov_len;
-    }
-    return false;
-}
-
 int leat_block_readv(leat_block *b, leat_io *io, const struct iovec *parts, int n)
 {
-    if (n < 0 || is_too_much(parts, n))
+    size_t bytes;
+    if (lt_io_total(parts, n, &bytes) != 0 || bytes > INT_MAX)
         return lt_block_answer(b, -EINVAL);
     void *at = (void *)(uintptr_t)parts;
     return read_in_block(b, &(struct lt_io_turn){ make_readv, io, LT_IN, (size_t)n, at, NULL });

@@ -229,8 +229,8 @@ static bool is_polled(leat_io *io)
 static int run_blocking(void *arg)
 {
     struct blocking *b = arg;
-    b->result = is_polled(b->io) ? lt_io_call_alone(b->io, b->way, b->call, b->v)
-                                 : b->call(b->io, b->v);
+    b->result =
+        is_polled(b->io) ? lt_io_call_alone(b->io, b->way, b->call, b->v) : b->call(b->io, b->v);
     return 0;
 }
 
@@ -301,7 +301,7 @@ LT_INLINE int64_t call_readv(leat_io *io, void *arg)
     return read_unusual(io, v);
 }
 
-static int total(const struct iovec *parts, int n, size_t *bytes)
+int lt_io_total(const struct iovec *parts, int n, size_t *bytes)
 {
     *bytes = 0;
     if (!parts || n < 1 || n > 1024)
@@ -322,7 +322,7 @@ LT_INLINE int64_t read_parts(leat_io *io, struct vector *v, size_t bytes, int64_
 int64_t lt_io_readv(leat_io *io, const struct iovec *parts, int n, int64_t deadline, bool asks)
 {
     size_t bytes;
-    if (total(parts, n, &bytes) != 0)
+    if (lt_io_total(parts, n, &bytes) != 0)
         return -EINVAL;
     return read_parts(io, &(struct vector){ (struct iovec *)(uintptr_t)parts, n, asks }, bytes,
                       deadline);
@@ -454,7 +454,7 @@ static int64_t write_rest(leat_io *io, struct vector *v, size_t bytes, int64_t m
 int64_t lt_io_writev(leat_io *io, struct iovec *parts, int n, int64_t deadline, bool asks)
 {
     size_t bytes;
-    if (total(parts, n, &bytes) != 0)
+    if (lt_io_total(parts, n, &bytes) != 0)
         return -EINVAL;
     struct vector v = { parts, n, asks };
     int64_t first = lt_io_repeat(io, LT_OUT, call_writev, &v, bytes, deadline);
