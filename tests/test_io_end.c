@@ -299,6 +299,13 @@ ON_WORKERS(cuts_a_write_at_its_deadline);
 
 /* ---- given back ---- */
 
+static void no_call(leat_op *op, int status)
+{
+    (void)op;
+    (void)status;
+    CHECK(false);
+}
+
 static int gives_descriptors_back(void *arg)
 {
     (void)arg;
@@ -310,6 +317,10 @@ static int gives_descriptors_back(void *arg)
         leat_io *io = adopt(scope, ends[0]);
         if (i)
             find_empty(io);
+        leat_op op = LEAT_OP(scope, 0);
+        CHECK_IS(0, i ? leat_ready_then(&op, io, LEAT_IN, no_call) : 0);
+        CHECK_IS(-EBUSY, i ? leat_io_release(io) : -EBUSY);
+        CHECK_IS(0, i ? leat_withdraw(&op) : 0);
         CHECK_IS(ends[0], leat_io_release(io));
         CHECK_IS(-EBADF, leat_io_release(io));
         CHECK_IS(-EBADF, leat_read(io, &byte, 1));

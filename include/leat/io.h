@@ -106,9 +106,9 @@ LEAT_API int leat_io_close(leat_io *io);
 
 /* Takes the descriptor back from leat: the descriptor stays open and is the caller's. The leat_io
  * counts as closed from then on.
- * Returns the descriptor; -EBUSY while another party uses it, or while there are bytes that a
- * leat_copy has given back; -EBADF when it was closed before; -EINVAL for NULL; -ENOTSUP for a
- * simulated one. */
+ * Returns the descriptor; -EBUSY while another party uses it or waits for it, or while there are
+ * bytes that a leat_copy has given back; -EBADF when it was closed before; -EINVAL for NULL;
+ * -ENOTSUP for a simulated one. */
 LEAT_API int leat_io_release(leat_io *io);
 
 /* Tells the number of the descriptor, for setsockopt(2) and the like.

@@ -378,19 +378,34 @@ int leat_io_close(leat_io *io)
     return error;
 }
 
+static bool is_waited_for(leat_io *io, enum lt_way way)
+{
+    leat_chan *ch = lt_io_chan(io, way);
+    return ch && lt_chan_has_receiver(ch);
+}
+
+/* True when the open descriptor's own use is the only one from now on. Under the lock: a copy that
+ * is still a user may give bytes back. A block, a callback or a select that waits is no user. */
+static bool take_over(leat_io *io)
+{
+    uint32_t idle = 1;
+    lt_lock(&io->lock);
+    bool free = !lt_io_has_unread(io) && !is_waited_for(io, LT_IN) && !is_waited_for(io, LT_OUT) &&
+                atomic_compare_exchange_strong_explicit(&io->users, &idle, LT_IO_CLOSED | 1,
+                                                        memory_order_acq_rel, memory_order_relaxed);
+    lt_unlock(&io->lock);
+    return free;
+}
+
 int leat_io_release(leat_io *io)
 {
     if (!io)
         return -EINVAL;
     if (lt_io_is_simulated(io))
         return -ENOTSUP;
-    if (lt_io_has_unread(io))
-        return -EBUSY;
-    uint32_t idle = 1;
-    /* From now on the open descriptor's own use is the only one. */
-    if (!atomic_compare_exchange_strong_explicit(&io->users, &idle, LT_IO_CLOSED | 1,
-                                                 memory_order_acq_rel, memory_order_relaxed))
-        return idle & LT_IO_CLOSED ? -EBADF : -EBUSY;
+    if (!take_over(io))
+        return atomic_load_explicit(&io->users, memory_order_relaxed) & LT_IO_CLOSED ? -EBADF
+                                                                                     : -EBUSY;
     io->lent = true;
     close_ready(io);
     lt_io_leave(io);
