@@ -1,4 +1,4 @@
-#define _GNU_SOURCE
+#define _GNU_SOURCE /* ppoll */
 #include "look/look.h"
 
 #include "base/alloc.h"
@@ -10,7 +10,7 @@
 #include "base/world.h"
 #include "dump/monitor.h"
 #include "look/answer.h"
-#include "net/net.h"
+#include "look/place.h"
 #include "sched/pool.h"
 #include "sched/runtime.h"
 #include "scope/scope.h"
@@ -19,126 +19,15 @@
 #include <leat/watch.h>
 
 #include <errno.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/stat.h>
-#include <sys/un.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
-
-/* ---- the socket ---- */
-
-struct place {
-    int fd;
-    bool is_local; /* a UNIX socket */
-    char *path;    /* of its file, from the root: the program may change its folder; or NULL */
-    struct stat file;
-};
-
-static bool is_loopback(const leat_address *address)
-{
-    const struct sockaddr_in *in = (const struct sockaddr_in *)&address->at;
-    const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)&address->at;
-    return address->at.ss_family == AF_INET ? ntohl(in->sin_addr.s_addr) >> 24 == 127
-                                            : IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
-}
-
-/* ":80" serves every address of this machine. */
-static int resolve(const char *text, struct lt_endpoint *end)
-{
-    int error = lt_net_parse(text, end);
-    if (error || end->is_local)
-        return error;
-    const char *host = *end->host ? end->host : "0.0.0.0";
-    bool known = end->type == SOCK_STREAM && lt_net_number(host, end->service, &end->address) == 1;
-    return known ? 0 : -EINVAL;
-}
-
-/* Removes the file of a socket that no longer has a listener: its program was killed. */
-static bool remove_stale(const leat_address *address, const char *path)
-{
-    struct stat found;
-    int fd = lt_net_socket(AF_UNIX, SOCK_STREAM);
-    bool refused = fd >= 0 && lstat(path, &found) == 0 && S_ISSOCK(found.st_mode) &&
-                   connect(fd, (const struct sockaddr *)&address->at, address->size) != 0 &&
-                   errno == ECONNREFUSED;
-    if (fd >= 0)
-        lt_close(fd);
-    return refused && unlink(path) == 0;
-}
-
-static int listen_at(const struct lt_endpoint *end, const char *path)
-{
-    int fd = lt_net_listen(end, false, 0, S_IRUSR | S_IWUSR);
-    if (fd == -EADDRINUSE && *path && remove_stale(&end->address, path))
-        fd = lt_net_listen(end, false, 0, S_IRUSR | S_IWUSR);
-    return fd;
-}
-
-/* Reports the port to a user that let the system choose it. */
-static void report_port(const struct place *place)
-{
-    char text[LEAT_ADDRESS_TEXT];
-    leat_address address = { .size = sizeof address.at };
-    if (getsockname(place->fd, (struct sockaddr *)&address.at, &address.size) == 0 &&
-        leat_address_text(&address, text, sizeof text) > 0)
-        dprintf(STDERR_FILENO, "leat: look at http://%s/\n", text);
-}
-
-/* Removes the socket's file, unless another socket has taken its place, and closes the socket. In
- * this order: while the socket is open, no other file gets its file's number, and no other program
- * takes the file for one that was left. */
-static void close_place(struct place *place)
-{
-    int saved = errno;
-    struct stat now;
-    if (place->path && lstat(place->path, &now) == 0 && now.st_dev == place->file.st_dev &&
-        now.st_ino == place->file.st_ino)
-        unlink(place->path);
-    free(place->path);
-    lt_close(place->fd);
-    errno = saved;
-}
-
-/* `has_token`: also at an address that other machines reach. 0; -EINVAL for text that is no
- * address; -EPERM if it is not on this machine and there is no token; or the error of listening
- * there. */
-static int open_place(struct place *place, const char *address, bool has_token)
-{
-    struct lt_endpoint end;
-    int saved = errno, error = resolve(address, &end);
-    if (!error && !end.is_local && !has_token && !is_loopback(&end.address))
-        error = -EPERM;
-    if (error)
-        return error;
-    const char *path = end.is_local ? ((const struct sockaddr_un *)&end.address.at)->sun_path : "";
-    *place = (struct place){ .fd = listen_at(&end, path), .is_local = end.is_local };
-    if (place->fd >= 0 && *path && stat(path, &place->file) == 0)
-        place->path = realpath(path, NULL);
-    if (place->fd >= 0 && !end.is_local && strcmp(end.service, "0") == 0)
-        report_port(place);
-    errno = saved;
-    return place->fd < 0 ? place->fd : 0;
-}
-
-/* Accepts a client: its descriptor, or a negative errno value. *stranger: another user of this
- * machine. */
-static int accept_at(const struct place *place, bool *stranger)
-{
-    struct ucred peer = { 0 };
-    int fd = accept4(place->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd < 0)
-        return -errno;
-    *stranger = place->is_local &&
-                (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &(socklen_t){ sizeof peer }) != 0 ||
-                 (peer.uid != geteuid() && peer.uid != 0));
-    return fd;
-}
 
 /* ---- a client ---- */
 
@@ -164,7 +53,7 @@ struct client {
 
 struct lt_server {
     struct lt_owned owned; /* by leat_look's scope */
-    struct place place;
+    struct lt_place place;
     pthread_t thread;
     int stop;        /* an eventfd: readable when the thread must end */
     int64_t listens; /* listens only from then on */
@@ -289,7 +178,7 @@ static void take_client(struct lt_server *server)
     bool stranger = false;
     if (!c || from > now)
         return;
-    int fd = accept_at(&server->place, &stranger);
+    int fd = lt_place_accept(&server->place, &stranger);
     if (fd >= 0) {
         if (c->fd >= 0)
             leave(c);
@@ -406,9 +295,9 @@ static int start_server(struct lt_server **to, const char *address, const char *
     struct lt_server *server = make_server(token);
     if (!server)
         return -ENOMEM;
-    int error = server->stop < 0 ? -ENOMEM : open_place(&server->place, address, token);
+    int error = server->stop < 0 ? -ENOMEM : lt_place_open(&server->place, address, token);
     if (!error && (error = lt_thread_start(&server->thread, serve, server)))
-        close_place(&server->place);
+        lt_place_close(&server->place);
     if (error) {
         free_server(server);
         return error;
@@ -424,7 +313,7 @@ static void stop_server(struct lt_server *server)
     lt_monitor_bystander(-1);
     lt_bell_ring(server->stop);
     pthread_join(server->thread, NULL);
-    close_place(&server->place);
+    lt_place_close(&server->place);
     free_server(server);
     lt_cancel_restore(cancel);
     errno = saved;
