@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -81,12 +82,41 @@ static int files(void *unused)
     return 0;
 }
 
+static int serves(void *scope)
+{
+    return leat_look(scope, address, NULL);
+}
+
+/* Another program has bound its socket, and will listen. */
+static int begins(void *unused)
+{
+    struct sockaddr_un un = { .sun_family = AF_UNIX };
+    (void)unused;
+    memcpy(un.sun_path, path, strlen(path) + 1);
+    int other = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    CHECK_IS(0, flock(lock, LOCK_EX));
+    CHECK_IS(0, bind(other, (struct sockaddr *)&un, sizeof un));
+    leat_scope *s = leat_scope_open(LEAT_NEVER), *inside = leat_scope_open(LEAT_NEVER);
+    CHECK_IS(0, leat_go_blocking(inside, serves, s));
+    CHECK_IS(0, leat_sleep(20 * LEAT_MS));
+    CHECK_IS(0, listen(other, 1));
+    close(lock);
+    CHECK_IS(-EADDRINUSE, leat_scope_close(inside));
+    close(client());
+    CHECK_IS(0, leat_scope_close(s));
+    close(other);
+    CHECK_IS(0, unlink(path));
+    return 0;
+}
+
 static void test_addresses(void **state)
 {
     (void)state;
     CHECK_IS(-EINVAL, leat_look(NULL, address, NULL)); /* no runtime */
     CHECK_IS(0, leat_main_with(address_errors, NULL, &(leat_options){ .workers = 2 }));
     CHECK_IS(0, leat_main_with(files, NULL, &(leat_options){ .workers = 2 }));
+    CHECK_IS(0, leat_main_with(begins, NULL, &(leat_options){ .workers = 2 }));
 }
 
 /* A simulated thread runs on a task that is in no scope. */
@@ -383,7 +413,7 @@ static int with_few_descriptors(void *unused)
     CHECK(next >= 0);
     close(next);
     CHECK_IS(0, getrlimit(RLIMIT_NOFILE, &before));
-    few = (struct rlimit){ (rlim_t)next + 2, before.rlim_max };
+    few = (struct rlimit){ (rlim_t)next + 3, before.rlim_max };
     CHECK_IS(0, setrlimit(RLIMIT_NOFILE, &few));
     CHECK_IS(200, ask("/"));
     int fd = client();

@@ -5,12 +5,16 @@
 #include "net/net.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 static bool is_loopback(const leat_address *address)
@@ -45,11 +49,27 @@ static bool remove_stale(const leat_address *address, const char *path)
     return refused && unlink(path) == 0;
 }
 
+/* Without the lock, two programs could serve at one path: a socket that is bound and does not listen
+ * yet looks like one whose program was killed. Returns the descriptor of the folder, or -1. It is
+ * not locked if others keep the lock for longer than a program needs here. */
+static int lock_folder(const char *path)
+{
+    char copy[sizeof(struct sockaddr_un)];
+    snprintf(copy, sizeof copy, "%s", path);
+    int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (int tries = 0; fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && tries < 1000; tries++)
+        nanosleep(&(struct timespec){ .tv_nsec = LEAT_MS }, NULL);
+    return fd;
+}
+
 static int listen_at(const struct lt_endpoint *end, const char *path)
 {
+    int folder = *path ? lock_folder(path) : -1;
     int fd = lt_net_listen(end, false, 0, S_IRUSR | S_IWUSR);
     if (fd == -EADDRINUSE && *path && remove_stale(&end->address, path))
         fd = lt_net_listen(end, false, 0, S_IRUSR | S_IWUSR);
+    if (folder >= 0)
+        lt_close(folder);
     return fd;
 }
 
