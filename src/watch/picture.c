@@ -89,31 +89,49 @@ static int by_place(const void *a, const void *b)
     return order ? order : compare(x->order, y->order);
 }
 
-static void merge(struct lt_record *into, struct lt_record *from)
+/* What is true of one moment only. */
+static void take_moment(struct lt_record *into, const struct lt_record *from)
 {
-    if (from->state > into->state)
-        into->state = from->state;
-    if (from->complete && !into->complete) {
-        into->aims = from->aims;
-        into->last_aim = from->last_aim;
-    } else if (from->aims && from->complete == into->complete) {
+    into->aims = from->aims;
+    into->last_aim = from->last_aim;
+    into->worker = from->worker;
+    into->until = from->until;
+    into->since = from->since;
+    into->frames = from->frames;
+}
+
+/* Both records are of parts of one moment, or of moments that cannot be told apart. */
+static void fill_gaps(struct lt_record *into, const struct lt_record *from)
+{
+    if (from->aims && !into->complete && !from->complete) {
         *(into->last_aim ? &into->last_aim->next : &into->aims) = from->aims;
         into->last_aim = from->last_aim;
     }
+    into->worker = into->worker >= 0 ? into->worker : from->worker;
+    into->until = into->until != LEAT_NEVER ? into->until : from->until;
+    into->since = into->since ? into->since : from->since;
+    into->frames = into->frames ? into->frames : from->frames;
+}
+
+/* A task that moved in between may have complete records by two workers, of two moments. The one
+ * with the greater state is believed, as a whole. */
+static void merge(struct lt_record *into, const struct lt_record *from)
+{
+    bool greater = from->state > into->state, same = from->state == into->state;
+    if (from->complete && (greater || (same && !into->complete)))
+        take_moment(into, from);
+    else if (!from->complete || !into->complete)
+        fill_gaps(into, from);
+    into->state = greater ? from->state : into->state;
     into->complete |= from->complete;
     into->chosen |= from->chosen;
     into->scope = into->scope ? into->scope : from->scope;
     into->scope_number = into->scope_number ? into->scope_number : from->scope_number;
-    into->worker = into->worker >= 0 ? into->worker : from->worker;
     into->line = into->line ? into->line : from->line;
-    into->until = into->until != LEAT_NEVER ? into->until : from->until;
-    into->since = into->since ? into->since : from->since;
     if (from->stack) {
         into->stack = from->stack;
         into->stack_size = from->stack_size;
     }
-    if (from->frames)
-        into->frames = from->frames;
     if (from->holder)
         into->holder = from->holder;
 }
