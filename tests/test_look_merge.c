@@ -1,4 +1,5 @@
-/* test_look_merge.c: what a look makes of several records of one thing. The records are made here: in a program, such moments are rare. */
+/* test_look_merge.c: what a look makes of several records of one thing, and of things whose scope it
+ * has not found. The records are made here: in a program, such moments are rare. */
 #include "support.h"
 
 #include "base/alloc.h"
@@ -137,13 +138,28 @@ static void test_parts(void **state)
                    "    to receive from channel 2\n");
 }
 
+static void test_late_scope(void **state)
+{
+    struct made m;
+    (void)state;
+    make(&m);
+    struct lt_record late = task(7, LT_IS_RUNNING, 0),
+                     channel = { .thing = LT_A_CHANNEL, .self = self(101), .number = 1 };
+    put(&m, 0, &channel);
+    put(&m, 1, &late);
+    check_line(&m, "\nin no scope, or in one that opened meanwhile\n  task 7: runs");
+    make(&m);
+    channel.next = NULL;
+    put(&m, 0, &channel);
+    check_line(&m, "\nin no scope\n  channel 1");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_waited_twice),
-        cmocka_unit_test(test_runs_elsewhere),
-        cmocka_unit_test(test_runs_without_answer),
-        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_waited_twice),        cmocka_unit_test(test_runs_elsewhere),
+        cmocka_unit_test(test_runs_without_answer), cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_late_scope),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -427,8 +427,12 @@ static void print_scopes(FILE *to, const struct lt_look *look)
         print_scope(to, look, &look->scopes[at], depth);
         print_records(to, look, at, depth + 1);
     }
-    if (lt_look_first_record(look, LT_NOWHERE) < look->record_count)
-        fputs("in no scope\n", to);
+    size_t rest = lt_look_first_record(look, LT_NOWHERE);
+    bool late = false;
+    for (size_t i = rest; i < look->record_count; i++)
+        late |= look->records[i]->scope || look->records[i]->thing == LT_A_TASK;
+    if (rest < look->record_count)
+        fprintf(to, "in no scope%s\n", late ? ", or in one that opened meanwhile" : "");
     print_records(to, look, LT_NOWHERE, 1);
 }
 
