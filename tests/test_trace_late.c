@@ -69,27 +69,44 @@ static int yields(void *times)
     return 0;
 }
 
-static char *record_yields(int times)
+/* *took: the time from the beginning of the trace to the end of what it shows, at most. */
+static char *record_yields(int times, int64_t *took)
 {
+    int64_t begun = leat_now();
     CHECK_IS(0, lt_trace_record());
     leat_scope *s = leat_scope_open(LEAT_NEVER);
     CHECK_IS(0, leat_go_named(s, yields, &times, "this way", 0));
     CHECK_IS(0, leat_go_named(s, yields, &times, "that way", 0));
     CHECK_IS(0, leat_scope_close(s));
+    *took = leat_now() - begun;
+    CHECK_IS(0, leat_sleep(50 * LEAT_MS));
     char *text = end_record();
     CHECK(has_slice(text, "this way\"") && has_slice(text, "that way\""));
     return text;
 }
 
+/* No slice lasts until the end of the trace: when the list was full, no end was noted. */
+static void check_ends(const char *text, int64_t last)
+{
+    struct traced_all all = { 0 };
+    read_events(text, &all);
+    for (size_t i = 0; i < all.slice_count; i++)
+        CHECK(all.slices[i].to <= last);
+    free(all.slices);
+    free(all.scopes);
+}
+
 /* The file reports lost events, and the next trace has room again. */
 static int fills(void *unused)
 {
+    int64_t took;
     (void)unused;
     for (int i = 0; i < (SCALE > 1 ? 1 : 2); i++) {
-        char *text = record_yields(YIELDS);
+        char *text = record_yields(YIELDS, &took);
         CHECK(!strstr(text, "\"lost events\":0,"));
+        check_ends(text, took);
         free(text);
-        text = record_yields(10);
+        text = record_yields(10, &took);
         CHECK(strstr(text, "\"lost events\":0,"));
         free(text);
     }

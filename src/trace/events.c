@@ -172,12 +172,20 @@ static struct lt_tracer *tracer_to_read(unsigned i)
     return atomic_load_explicit(&t->generation, memory_order_acquire) == now ? t : NULL;
 }
 
+static uint64_t lost_by(const struct lt_tracer *t)
+{
+    /* Relaxed: it may miss some of the last ones. */
+    return atomic_load_explicit(&t->lost, memory_order_relaxed);
+}
+
 struct lt_track lt_trace_track(unsigned i)
 {
     struct lt_tracer *t = tracer_to_read(i);
     /* Acquire: see put. */
     size_t count = t ? atomic_load_explicit(&t->count, memory_order_acquire) : 0;
-    return (struct lt_track){ .chunk = count ? t->events.first : NULL, .left = count };
+    return (struct lt_track){ .chunk = count ? t->events.first : NULL,
+                              .left = count,
+                              .lost = t && lost_by(t) };
 }
 
 const struct lt_event *lt_track_next(struct lt_track *track)
@@ -197,8 +205,7 @@ uint64_t lt_tracers_lost(void)
     uint64_t sum = 0;
     for (unsigned i = 0; i <= tracers.workers; i++) {
         struct lt_tracer *t = tracer_to_read(i);
-        /* Relaxed: it may miss some of the last ones. */
-        sum += t ? atomic_load_explicit(&t->lost, memory_order_relaxed) : 0;
+        sum += t ? lost_by(t) : 0;
     }
     return sum;
 }

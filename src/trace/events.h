@@ -48,6 +48,7 @@ struct lt_event {
 struct lt_track {
     struct lt_trace_chunk *chunk;
     size_t at, left;
+    bool lost; /* later events were lost */
 };
 
 /* Makes the tracers, unless they exist, each with room for a trace of a whole run, or for a late

@@ -215,12 +215,16 @@ static void read_track(struct story *s, unsigned i)
     struct slice *open = NULL;
     const struct lt_record *first = runs_first(s, i);
     const struct lt_event *e;
+    int64_t last = s->of->begin;
     if (first) {
         open = &s->slices[s->slice_count++];
         *open = (struct slice){ first->number, s->of->begin, s->end, NULL, i, true };
     }
-    for (struct lt_track track = s->tracks[i]; (e = next_event(s, &track));)
+    for (struct lt_track track = s->tracks[i]; (e = next_event(s, &track)); last = e->at)
         take(s, e, i, &open);
+    /* When the list was full, nobody noted the end of this slice. */
+    if (open && s->tracks[i].lost)
+        open->to = last;
 }
 
 static bool read_events(struct story *s)
