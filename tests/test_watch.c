@@ -2,9 +2,11 @@
 #include "support.h"
 
 #include "base/fault.h"
+#include "base/handler.h"
 
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Runs fn, and returns what it printed on standard error. */
@@ -26,6 +28,11 @@ static char *said(void (*fn)(void))
 static void on_signal(int number)
 {
     (void)number;
+}
+
+static void is_not_called(int number, siginfo_t *info, void *context)
+{
+    (void)number, (void)info, (void)context;
 }
 
 /* Whether the monitor has written to the file: nothing else reports that it has. */
@@ -52,16 +59,23 @@ static void test_signal(void **state)
 {
     (void)state;
     struct sigaction ours = { .sa_handler = on_signal }, now;
+    struct stat before, after;
+    struct lt_handler none = { 0 };
+    CHECK(!lt_handler_install(&none, SIGKILL, is_not_called) && !none.fn);
     CHECK_IS(0, sigaction(SIGUSR2, &ours, NULL));
     CHECK_IS(-EINVAL, leat_dump_on_signal(SIGUSR2)); /* no runtime */
     for (int i = 0; i < 2; i++) {
         CHECK_IS(0, leat_start(&(leat_options){ .workers = 2 }));
+        CHECK_IS(0, stat("/proc/self/task", &before));
         CHECK_IS(-EINVAL, leat_dump_on_signal(0));
         CHECK_IS(-EINVAL, leat_dump_on_signal(1000));
-        CHECK_IS(-EINVAL, leat_dump_on_signal(SIGKILL));
+        for (int k = 0; k < 2; k++)
+            CHECK_IS(-EINVAL, leat_dump_on_signal(SIGKILL));
         CHECK_IS(-EINVAL, leat_dump_on_signal(SIGSEGV));
         CHECK_IS(-EINVAL, leat_dump_on_signal(SIGABRT));
         CHECK_IS(-EINVAL, leat_dump_on_signal(SIGPROF));
+        CHECK_IS(0, stat("/proc/self/task", &after));
+        CHECK_IS(before.st_nlink, after.st_nlink); /* there is no thread for nothing */
         CHECK_IS(0, leat_dump_on_signal(SIGUSR2));
         CHECK_IS(0, leat_dump_on_signal(SIGUSR2));
         CHECK(strncmp(said(raise_and_wait), "leat: 0 tasks, ", 15) == 0);

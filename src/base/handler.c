@@ -20,7 +20,10 @@ bool lt_handler_install(struct lt_handler *handler, int signal, lt_handler_fn *f
         return true;
     /* First, since a signal may come as soon as the handler is installed. */
     handler->former = now;
-    return sigaction(signal, &action, NULL) == 0;
+    if (sigaction(signal, &action, NULL) == 0)
+        return true;
+    handler->fn = NULL;
+    return false;
 }
 
 void lt_handler_remove(struct lt_handler *handler, int signal)

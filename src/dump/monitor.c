@@ -277,11 +277,12 @@ static void on_signal(int signal, siginfo_t *info, void *context)
     wake_monitor(&monitor.dump);
 }
 
-/* False for the signals of faults, after which a handler that returns comes back to the fault; and
- * for SIGPROF, which a dump may send. */
+/* False for the signals of faults, after which a handler that returns comes back to the fault; for
+ * SIGPROF, which a dump may send; and for those that no program can handle. */
 static bool may_ask(int number)
 {
-    const int others[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF };
+    const int others[] = { SIGSEGV, SIGBUS, SIGFPE,  SIGILL,  SIGTRAP,
+                           SIGABRT, SIGSYS, SIGPROF, SIGKILL, SIGSTOP };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (number == others[i])
             return false;
@@ -290,8 +291,6 @@ static bool may_ask(int number)
 
 static int take_signal(int number)
 {
-    if (!may_ask(number))
-        return -EINVAL;
     struct lt_handler *handler = &monitor.signals[number];
     if (handler->fn)
         return 0;
@@ -315,7 +314,7 @@ int leat_dump_on_signal(int signal)
     if (lt_world())
         return -ENOTSUP;
     pthread_mutex_lock(&monitor.mutex);
-    int error = lt_running() ? start_thread(&(struct lt_plan){ 0 }) : -EINVAL;
+    int error = lt_running() && may_ask(signal) ? start_thread(&(struct lt_plan){ 0 }) : -EINVAL;
     if (!error)
         error = take_signal(signal);
     pthread_mutex_unlock(&monitor.mutex);
