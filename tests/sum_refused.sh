@@ -40,6 +40,36 @@ is 'getdents64: status' 1 "$status"
 is 'getdents64: messages' 'leat sum: folder: Operation not permitted' "$(cat "$out/got.err")"
 tail -n 1 "$out/all" | same 'getdents64' - "$out/got"
 
+# refused_of PATH WHEN ARGUMENT...: the system does not say what the path is, the WHENth time that
+# it is asked.
+refused_of() {
+    strace -f -qq -o "$out/strace" -P "$1" -e 'trace=?stat,?fstat,newfstatat' \
+        -e "inject=?stat,?fstat,newfstatat:error=EIO:when=$2" "$leat" sum "${@:3}" \
+        >"$out/got" 2>"$out/all.err"
+    status=$?
+    grep -v '^strace: ' "$out/all.err" >"$out/got.err"
+}
+mkdir -p tree/part
+echo 1 >tree/part/1
+echo 2 >tree/2
+"$leat" sum tree >list
+refused_of tree/part/ 1+ -L --tree tree
+is 'stat, --tree: status' 1 "$status"
+same 'stat, --tree' /dev/null "$out/got"
+is 'stat, --tree: messages' 'leat sum: tree/part: Input/output error
+leat sum: tree/: has no digest, since not all of it could be read' "$(cat "$out/got.err")"
+# The second time is that of the walk.
+for first in 2; do
+    refused_of tree/part/ "$first" -c list --quiet --strict-tree=tree
+    is "stat $first, --strict-tree: status" 1 "$status"
+    same "stat $first, --strict-tree" /dev/null "$out/got"
+    grep -q ': Input/output error$' "$out/got.err" || fail "stat $first: $(cat "$out/got.err")"
+    cp list updated
+    refused_of tree/part/ "$first" --update=updated tree
+    is "stat $first, --update: status" 1 "$status"
+    same "stat $first, --update" list updated
+done
+
 # Starting a thread: the first refusal is for a thread of the command, of the runtime, or of a task.
 for call in clone3 clone; do
     strace -f -qq -o "$out/strace" -e "trace=$call" "$leat" sum file >"$out/got"

@@ -202,29 +202,31 @@ static int push(struct walk *w, struct dir *d, char *names)
     return 0;
 }
 
+static int identify(struct dir *d)
+{
+    struct stat about;
+    if (fstat(d->fd, &about) < 0)
+        return -errno;
+    d->device = about.st_dev;
+    d->inode = about.st_ino;
+    d->disk = device_of(about.st_dev);
+    return 0;
+}
+
 /* `d` is held. Afterwards it is the present folder, or dropped. */
 static int enter_held(struct walk *w, struct dir *d)
 {
-    int err = 0;
-    struct stat about;
-    if (fstat(d->fd, &about) == 0) {
-        d->device = about.st_dev;
-        d->inode = about.st_ino;
-        d->disk = device_of(about.st_dev);
-    }
-    if (w->flow->follow && is_loop(w, d)) {
+    char *names = NULL;
+    int err = 0, failed = identify(d);
+    if (!failed && w->flow->follow && is_loop(w, d))
         err = flow_tell(w->flow, d->parent, d->name, SLOT_SKIPPED, 0,
                         "leads back to a folder above it, skipped");
-        dir_drop(d);
-        dir_unref(d);
-        return err;
-    }
-    char *names;
-    int listed = list_folder(&w->lister, d, w->flow->follow, w->exclude, &names);
-    if (listed == -ENOMEM)
-        err = listed;
-    else if (listed)
-        err = submit_error(w, d, listed);
+    else if (!failed)
+        failed = list_folder(&w->lister, d, w->flow->follow, w->exclude, &names);
+    if (failed == -ENOMEM)
+        err = failed;
+    else if (failed)
+        err = submit_error(w, d, failed);
     if (!err && names)
         err = push(w, d, names);
     if (err || !names) {
