@@ -58,8 +58,8 @@ is 'stat, --tree: status' 1 "$status"
 same 'stat, --tree' /dev/null "$out/got"
 is 'stat, --tree: messages' 'leat sum: tree/part: Input/output error
 leat sum: tree/: has no digest, since not all of it could be read' "$(cat "$out/got.err")"
-# The second time is that of the walk.
-for first in 2; do
+# The first time is for a listed file, the second one for the walk.
+for first in 1 2; do
     refused_of tree/part/ "$first" -c list --quiet --strict-tree=tree
     is "stat $first, --strict-tree: status" 1 "$status"
     same "stat $first, --strict-tree" /dev/null "$out/got"

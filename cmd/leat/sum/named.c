@@ -57,6 +57,13 @@ static int grow(struct named *n)
     return 0;
 }
 
+/* Other errors, such as a shortage or EIO, do not say whether a folder is there. */
+static bool says_absent(int err)
+{
+    return err == -ENOENT || err == -ENOTDIR || err == -ELOOP || err == -EACCES ||
+           err == -ENAMETOOLONG;
+}
+
 /* Looks at the path's folder, unless it is that of the path before. */
 static int look_at_folder(struct named *n, const char *path, size_t len)
 {
@@ -71,9 +78,8 @@ static int look_at_folder(struct named *n, const char *path, size_t len)
         return -ENOMEM;
     struct stat about;
     int err = long_path_stat(AT_FDCWD, name, &about, 0);
-    /* These errors do not say whether it is there. */
-    if (err == -EMFILE || err == -ENFILE || err == -ENOMEM)
-        return err;
+    if (err && !says_absent(err))
+        n->error = err;
     n->folder_is_there = err == 0;
     n->device = about.st_dev;
     n->inode = about.st_ino;
@@ -111,6 +117,7 @@ int named_has_path(struct named *n, const char *path)
 {
     const char *name = last_name(path);
     int err = look_at_folder(n, path, (size_t)(name - path));
+    err = err ? err : n->error;
     return err ? err : n->folder_is_there && named_has(n, n->device, n->inode, name);
 }
 

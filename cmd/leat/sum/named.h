@@ -22,16 +22,18 @@ struct named {
     bool folder_is_there;
     dev_t device; /* the folder's */
     ino_t inode;
+    int error; /* why entries may be missing, or 0 */
 };
 
 /* 0 or a negative errno value. */
 int named_open(struct named *n);
 void named_close(struct named *n);
 
-/* 0, -ENOMEM, or -EMFILE or -ENFILE. A path in a folder that does not exist names nothing. */
+/* 0 or -ENOMEM. A path in a folder that does not exist names nothing. If the system does not say
+ * whether the folder exists, sets `error`: all can go on except a search for unlisted files. */
 int named_add(struct named *n, const char *path);
 int named_add_entry(struct named *n, dev_t device, ino_t inode, const char *name);
 bool named_has(const struct named *n, dev_t device, ino_t inode, const char *name);
 
-/* 1 if the path is that of an entry, otherwise 0, or an error as above. */
+/* 1 if the path is that of an entry, otherwise 0, or a negative errno value. */
 int named_has_path(struct named *n, const char *path);

@@ -271,6 +271,9 @@ static int handle(struct walk *w, struct dir *dir, struct entry entry)
 
 int walk_folder(struct walk *w, const char *path)
 {
+    /* A file that is listed could be taken for one that is not. */
+    if (w->named && w->named->error)
+        return flow_tell(w->flow, NULL, path, SLOT_FAILURE, w->named->error, NULL);
     /* A path of the user's may be a link. */
     int err = enter(w, NULL, path, strlen(path), true);
     while (!err && w->depth > 0) {
