@@ -2,8 +2,14 @@
 #include "map/job.h"
 #include "shared/shortage.h"
 
+#include <errno.h>
 #include <signal.h>
-#include <sys/ioctl.h>
+#include <string.h>
+
+/* After the end of the program: so many reads empty the largest pipe, of 1 MiB. */
+enum { LAST_READS = 32, TRIES = 100 };
+
+static const int64_t moment = 10 * LEAT_MS;
 
 struct capture {
     struct job *job;
@@ -32,17 +38,33 @@ int64_t job_due(const struct job *job, int64_t *look_again)
     return limit > 0 && limit < 9e18 - (double)begun ? begun + (int64_t)limit : LEAT_NEVER;
 }
 
-static void read_some(struct capture *c, enum stream stream, size_t most)
+/* The run ends: the output would have a gap that nothing shows. */
+static void lose(struct capture *c, enum stream stream, int error)
 {
-    int64_t n = leat_read_until(c->from[stream], c->buffer, most, LEAT_NOW);
+    struct run *run = c->job->run;
+    c->from[stream] = NULL;
+    if (leat_chan_closed(run->killing))
+        return;
+    streams_say(&run->streams, "the output of job %llu cannot be read: %s",
+                (unsigned long long)c->job->number, strerror(-error));
+    end_run(run, true, SIGTERM, EXIT_TROUBLE);
+}
+
+/* Returns as leat_read does. */
+static int64_t read_some(struct capture *c, enum stream stream)
+{
+    int64_t n = leat_read_until(c->from[stream], c->buffer, CAPTURE_BUFFER, LEAT_NOW);
     if (n > 0) {
         /* The job may wait for this writer meanwhile: that time does not count against it. */
         int64_t before = leat_now();
         output_take(c->job, stream, c->buffer, (size_t)n);
         c->job->paused += leat_now() - before;
-    } else if (n != -EAGAIN && !shortage_of_watches((int)n)) {
+    } else if (n == 0) {
         c->from[stream] = NULL;
+    } else if (n != -EAGAIN && !shortage_of_watches((int)n)) {
+        lose(c, stream, (int)n);
     }
+    return n;
 }
 
 /* An error means that the program wants no more input; but leat_attend looks after a pipe that the
@@ -65,13 +87,16 @@ static void write_some(struct capture *c)
  * does not wait for them. */
 static void drain(struct capture *c, enum stream stream)
 {
-    int there = 0;
-    if (!c->from[stream] || ioctl(leat_io_fd(c->from[stream]), FIONREAD, &there) != 0)
-        return;
-    while (there > 0 && c->from[stream]) {
-        size_t most = there < CAPTURE_BUFFER ? (size_t)there : CAPTURE_BUFFER;
-        read_some(c, stream, most);
-        there -= (int)most;
+    for (int reads = LAST_READS, tries = TRIES; c->from[stream] && reads > 0;) {
+        int64_t n = read_some(c, stream);
+        if (n >= 0)
+            reads--;
+        else if (n != -ENOMEM)
+            return;
+        else if (tries-- > 0)
+            leat_sleep(moment); /* other jobs may give memory back */
+        else
+            lose(c, stream, (int)n);
     }
 }
 
@@ -86,9 +111,9 @@ static void attend(struct capture *c)
         if (ready == 0)
             return;
         if (ready > 0 && ready & LEAT_PIPE_OUT)
-            read_some(c, STREAM_OUT, CAPTURE_BUFFER);
+            read_some(c, STREAM_OUT);
         if (ready > 0 && ready & LEAT_PIPE_ERR)
-            read_some(c, STREAM_ERR, CAPTURE_BUFFER);
+            read_some(c, STREAM_ERR);
         if (ready > 0 && ready & LEAT_PIPE_IN)
             write_some(c);
         if (ready == -ETIMEDOUT && leat_now() >= end) {

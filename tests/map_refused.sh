@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# The system refuses a call of leat map: no output is lost without a message.
+. "$(dirname "$0")/map_common.bash"
+[ -z "${LEAT_SANITIZE:-}" ] || skip 'sanitizers make system calls of their own'
+strace -o "$out/strace" true 2>/dev/null || skip 'there is no strace, which refuses calls here'
+
+# refused CALLS FAULT ARGUMENT...: leat map, but not its jobs, meets the fault.
+refused() {
+    timeout -k 5 --foreground 120 strace -f -b execve -qq -o "$out/strace" -e "trace=$1" \
+        -e "inject=$1:$2" "$leat" map "${@:3}" >"$out/got" 2>"$out/all.err"
+    status=$?
+    grep -v '^strace: ' "$out/all.err" >"$out/err"
+}
+
+# The output of jobs.
+seq 5 | sed 's/^/number /' >wanted
+refused ioctl error=EPERM -j2 echo number ::: {1..5}
+is 'ioctl: status' 0 "$status"
+same 'ioctl' wanted "$out/got"
+refused readv,preadv2 error=ENOMEM:when=1..3 -j2 echo number ::: {1..5}
+is 'read, for some time: status' 0 "$status"
+same 'read, for some time' wanted "$out/got"
+refused readv,preadv2 error=EIO --log=log -j1 echo number ::: {1..5}
+is 'read: status' 2 "$status"
+is 'read: messages' 'leat map: the output of job 1 cannot be read: Input/output error' \
+    "$(cat "$out/err")"
+is 'read: output' '' "$(cat "$out/got")"
+is 'read: the log, without its head' '' "$(sed 1d log)"
+
+finish
