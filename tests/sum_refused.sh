@@ -70,6 +70,18 @@ for first in 1 2; do
     same "stat $first, --update" list updated
 done
 
+# Asking what an updated list is. Which thread asks for the WHENth time may differ.
+ln -s list link
+cp -p list before
+for when in {1..9}; do
+    sed 1d before >list
+    chmod 644 list
+    refused_of link "$when" --update=link tree
+    [ -L link ] || fail "a link to a list, $when: it has been replaced"
+    is "a link to a list, $when: mode" 644 "$(stat -c %a list)"
+    [ "$status" -ne 0 ] || same "a link to a list, $when" before list
+done
+
 # Starting a thread: the first refusal is for a thread of the command, of the runtime, or of a task.
 for call in clone3 clone; do
     strace -f -qq -o "$out/strace" -e "trace=$call" "$leat" sum file >"$out/got"

@@ -14,7 +14,10 @@
 static char *find_place(const char *path)
 {
     struct stat about;
-    if (lstat(path, &about) < 0 || !S_ISLNK(about.st_mode))
+    int found = lstat(path, &about);
+    if (found < 0 && errno != ENOENT)
+        return NULL;
+    if (found < 0 || !S_ISLNK(about.st_mode))
         return strdup(path);
     /* A link may lead to a file that does not exist yet, and realpath needs one. */
     int fd = open(path, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
@@ -29,7 +32,7 @@ static int take_after(int fd, const char *place)
 {
     struct stat old;
     if (stat(place, &old) < 0)
-        return 0;
+        return errno == ENOENT ? 0 : -errno;
     /* Only root may give a file away. */
     if (fchown(fd, old.st_uid, old.st_gid) < 0 && fchown(fd, (uid_t)-1, old.st_gid) < 0)
         return fchmod(fd, old.st_mode & 0707) < 0 ? -errno : 0;
