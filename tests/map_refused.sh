@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The system refuses a call of leat map: no output is lost without a message.
+# The system refuses a call of leat map: no output is lost without a message, and no file of which
+# nothing is known is replaced.
 . "$(dirname "$0")/map_common.bash"
 [ -z "${LEAT_SANITIZE:-}" ] || skip 'sanitizers make system calls of their own'
 strace -o "$out/strace" true 2>/dev/null || skip 'there is no strace, which refuses calls here'
@@ -26,5 +27,15 @@ is 'read: messages' 'leat map: the output of job 1 cannot be read: Input/output 
     "$(cat "$out/err")"
 is 'read: output' '' "$(cat "$out/got")"
 is 'read: the log, without its head' '' "$(sed 1d log)"
+
+# What --output would replace.
+calls='?lstat,?stat,?fstat,newfstatat'
+echo old >target
+ln -s target link
+strace -f -b execve -qq -o "$out/strace" -P link -e "trace=$calls" \
+    -e "inject=$calls:error=EIO:when=1" "$leat" map -j1 -o {} echo ::: link 2>"$out/err"
+is 'link: status' 2 $?
+grep -qx 'leat map: link: Input/output error' "$out/err" || fail "link: $(cat "$out/err")"
+[ -L link ] || fail 'link: it has been replaced'
 
 finish

@@ -14,10 +14,11 @@ int draft_open(struct draft *d, mode_t mask, int log)
     d->fd = -1;
     d->other = NULL;
     /* The rename would replace a device, a link or the log. */
-    struct stat about, logged;
+    struct stat about, logged = { 0 };
     bool replaces = lstat(d->name, &about) == 0;
-    bool is_log = replaces && fstat(log, &logged) == 0 && about.st_ino == logged.st_ino &&
-                  about.st_dev == logged.st_dev;
+    if ((!replaces && errno != ENOENT) || (log >= 0 && fstat(log, &logged) != 0))
+        return -errno;
+    bool is_log = replaces && about.st_ino == logged.st_ino && about.st_dev == logged.st_dev;
     if (is_log || (replaces && !S_ISREG(about.st_mode)))
         return S_ISDIR(about.st_mode) ? -EISDIR : -EEXIST;
     const char *slash = strrchr(d->name, '/');
