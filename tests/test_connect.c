@@ -7,8 +7,24 @@
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+/* The error of the next call of connect(2), which then begins nothing; or 0. */
+static _Atomic int idle;
+
+/* In place of the C library's connect. */
+int connect_or_idle(int fd, const struct sockaddr *address, socklen_t size) __asm__("connect");
+
+int connect_or_idle(int fd, const struct sockaddr *address, socklen_t size)
+{
+    int error = atomic_exchange(&idle, 0);
+    if (!error)
+        return (int)syscall(SYS_connect, fd, address, size);
+    errno = error;
+    return -1;
+}
 
 /* The answers of the stub: the hosts of a name are made of its letters. */
 static _Atomic int asked, answering;
@@ -115,6 +131,38 @@ static int unanswered(void *arg)
     return leat_io_unref(listener);
 }
 ON_WORKERS(unanswered);
+
+/* A signal comes before the system begins. */
+static int interrupted(void *arg)
+{
+    (void)arg;
+    char text[LEAT_ADDRESS_TEXT];
+    for (int i = 0; i < 2; i++) {
+        leat_io *listener = listen_at(i ? "unix:@" : "127.0.0.1:0", 0, text), *io;
+        atomic_store(&idle, EINTR);
+        CHECK_IS(0, leat_connect(NULL, text, &io, leat_after(60 * LEAT_S)));
+        CHECK_IS(0, atomic_load(&idle));
+        CHECK_IS(0, leat_io_unref(io));
+        CHECK_IS(0, leat_io_unref(listener));
+    }
+    return 0;
+}
+ON_WORKERS(interrupted);
+
+/* A socket that has begun nothing is writable from the start. */
+static int unbegun_ends_in_time(void *arg)
+{
+    (void)arg;
+    leat_io *io;
+    int before = sockets();
+    atomic_store(&idle, EINPROGRESS);
+    CHECK_IS(-ETIMEDOUT, leat_connect(NULL, "127.0.0.1:80", &io, leat_after(5 * LEAT_MS)));
+    atomic_store(&idle, EINPROGRESS);
+    CHECK_IS(-EAGAIN, leat_connect(NULL, "127.0.0.1:80", &io, LEAT_NOW));
+    CHECK_IS(before, sockets());
+    return 0;
+}
+ON_WORKERS(unbegun_ends_in_time);
 
 /* The first address does not answer: the second begins after 250 ms and wins. */
 static int second_address_wins(void *arg)
@@ -435,6 +483,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TESTS_ON_WORKERS(refused),
         TESTS_ON_WORKERS(unanswered),
+        TESTS_ON_WORKERS(interrupted),
+        TESTS_ON_WORKERS(unbegun_ends_in_time),
         TESTS_ON_WORKERS(second_address_wins),
         TESTS_ON_WORKERS(unreachable),
         TESTS_ON_WORKERS(full_backlog_is_tried_again),

@@ -34,11 +34,14 @@ struct race {
 /* 0, -EINPROGRESS, or another error. */
 static int connect_now(int fd, const leat_address *to)
 {
-    int cancel = lt_cancel_put_off();
-    int error = connect(fd, (const struct sockaddr *)&to->at, to->size) == 0 ? 0 : -errno;
+    int error, cancel = lt_cancel_put_off();
+    do
+        error = connect(fd, (const struct sockaddr *)&to->at, to->size) == 0 ? 0 : -errno;
+    while (error == -EINTR);
     lt_cancel_restore(cancel);
-    if (error == -EINTR)
-        return -EINPROGRESS;
+    /* The call that was interrupted has begun it, or finished. */
+    if (error == -EALREADY || error == -EISCONN)
+        return error == -EISCONN ? 0 : -EINPROGRESS;
     if (error == -EAGAIN && to->at.ss_family != AF_UNIX)
         return -EADDRNOTAVAIL; /* no port is free */
     return error;
@@ -134,8 +137,9 @@ static int wait_for_one(struct race *race, int64_t deadline)
         return i;
     leat_io *io = race->running[i];
     int error = outcome(io->fd);
+    /* The select does not see the deadline while the system calls the socket writable. */
     if (error == -EINPROGRESS)
-        return 0;
+        return deadline == LEAT_NOW ? -EAGAIN : lt_io_is_late(deadline) ? -ETIMEDOUT : 0;
     race->running[i] = race->running[--race->runners];
     settle(race, io, error);
     return 0;
