@@ -233,6 +233,9 @@ static int captures_without_watches(void *arg)
     run_one(NULL); /* the reactor's own descriptors */
     atomic_store(&blind, true);
     on_task_and_thread(capture_blindly);
+    atomic_store(&blind_error, ENOMEM);
+    on_task_and_thread(capture_blindly);
+    atomic_store(&blind_error, ENOSPC);
     atomic_store(&blind, false);
     CHECK(!has_children());
     return 0;

@@ -44,9 +44,6 @@ static int64_t read_some(struct capture *capture, struct stream *stream)
 {
     char surplus[512];
     if (stream->size < capture->most) {
-        int error = make_room(stream, capture->most);
-        if (error)
-            return error;
         int64_t n = leat_read_until(stream->io, stream->bytes + stream->size,
                                     stream->room - stream->size, LEAT_NOW);
         stream->size += n > 0 ? (size_t)n : 0;
@@ -57,18 +54,23 @@ static int64_t read_some(struct capture *capture, struct stream *stream)
     return n;
 }
 
-/* Whether a read that found nothing says that the system cannot watch the pipe. */
+/* Whether a read that found nothing says that the system cannot watch the pipe, or that it has no
+ * memory for that now. */
 static bool is_unwatched(int error)
 {
-    return error == -ENOSPC || error == -EMFILE || error == -ENFILE;
+    return error == -ENOSPC || error == -ENOMEM || error == -EMFILE || error == -ENFILE;
 }
 
 /* Reads what is there, `times` at most: the writer may go on. */
 static int read_stream(struct capture *capture, struct stream *stream, int times)
 {
     int64_t n = 1;
-    for (int i = 0; i < times && n > 0 && stream->io; i++)
+    for (int i = 0; i < times && n > 0 && stream->io; i++) {
+        int error = stream->size < capture->most ? make_room(stream, capture->most) : 0;
+        if (error)
+            return error;
         n = read_some(capture, stream);
+    }
     if (n == 0)
         stream->io = NULL;
     return n < 0 && n != -EAGAIN && !is_unwatched((int)n) ? (int)n : 0;
