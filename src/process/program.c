@@ -129,17 +129,18 @@ int lt_each_number(const char *path, void (*fn)(int number, void *arg), void *ar
 {
     _Alignas(struct dirent64) char entries[2048];
     int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    long n;
+    ssize_t n;
     if (folder < 0)
         return -errno;
-    while ((n = syscall(SYS_getdents64, folder, entries, sizeof entries)) > 0)
-        for (long at = 0; at < n;) {
+    while ((n = getdents64(folder, entries, sizeof entries)) > 0)
+        for (ssize_t at = 0; at < n;) {
             const struct dirent64 *entry = (const void *)(entries + at);
             fn(number_of(entry->d_name), arg);
             at += entry->d_reclen;
         }
+    int error = n < 0 ? -errno : 0;
     close(folder);
-    return 0;
+    return error;
 }
 
 static void hide_one(int fd, void *arg)

@@ -32,7 +32,7 @@ struct lt_program {
 char *lt_program_files(const char *name, const char *const *environment);
 
 /* Calls `fn` with the number of each entry of a folder in /proc; 0 if its name is no number. Only
- * makes system calls. Returns 0, or the negative errno value of open(2). */
+ * makes system calls. Returns 0 or a negative errno value. */
 int lt_each_number(const char *path, void (*fn)(int number, void *arg), void *arg);
 
 /* Starts the program, and returns when it runs: 0 with `pid` and `pidfd` set; or a negative errno
