@@ -142,6 +142,21 @@ is 'none is left: log' 1 "$(wc -l <log)"
 gives 'none is left: resumed' 0 '' --on='b*2' --log=log --resume -s "$wait_here" ::: 1 2 3 4
 is 'none is left: log of both' 5 "$(wc -l <log)"
 
+# A process that ssh has left behind holds its pipes: the connection has ended all the same.
+run --on='tunnel*1,b*1' -s "$wait_here echo \$1" ::: 1 2 3
+wait_for pids 2
+kill -KILL "$(worker tunnel)"
+wait_for grep -q 'tunnel: lost' "$out/err"
+: >go
+kill "$(worker held)"
+finished 'held pipes' 0
+is 'held pipes: output' '1 2 3' "$(xargs <"$out/got")"
+gives 'held pipes before a hello' 0 $'1\n2' --on='silent-tunnel*1,b*1' echo ::: 1 2
+kill "$(worker held)"
+says 'a worker that ssh leaves behind' 2 'no machine is left' --on='leaves*1' \
+    -s 'until [ -e never ]; do sleep 0.02; done' ::: 1
+wait_for are_gone "$(worker held)"
+
 # killed workers at random moments
 for round in 1 2 3 4 5; do
     : >go

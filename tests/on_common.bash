@@ -11,12 +11,15 @@ case $1 in
 unknown*) echo "ssh: cannot resolve $1" >&2; exit 255 ;;
 stranger) echo 'Welcome to the machine'; exec cat >/dev/null ;;
 old) printf '\010\000\000\000\001\000\000\000\0000.0.1\000\001\000'; exec cat >/dev/null ;;
+silent-tunnel) tail -f /dev/null & echo $! >"$WORKERS/held"; exit 255 ;;
 silent) exec cat >/dev/null ;;
 hangs*) exec tail -f /dev/null ;;
 stays*) shift 2; "$LEAT_BIN" "$@"; exec tail -f /dev/null ;;
 few) ulimit -n 14 ;;
 fewer) ulimit -n 8 ;;
 fewest) ulimit -n 5 ;;
+tunnel*) tail -f /dev/null & echo $! >"$WORKERS/held" ;;
+leaves) shift 2; exec 3<&0; "$LEAT_BIN" "$@" <&3 3<&- & echo $! >"$WORKERS/held"; exit 0 ;;
 nohup) trap '' HUP ;;
 slow*) until [ -e "$WORKERS/go" ]; do sleep 0.02; done ;;
 esac

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 /* With these options ssh ends by itself after a while if a worker does not answer. */
 static const char default_ssh[] =
@@ -119,6 +120,19 @@ static int pass_messages(void *arg)
     return 0;
 }
 
+/* The ssh has ended, but a process that it has left behind may hold its pipes: what the pipe has now
+ * is received, for a moment, and no end of it is awaited. */
+static void close_pipes(struct host *host)
+{
+    int there;
+    int64_t limit = leat_after(LEAT_S);
+    link_finish(&host->link);
+    while (ioctl(leat_io_fd(host->link.in), FIONREAD, &there) == 0 && there && leat_now() < limit &&
+           leat_sleep(LEAT_MS) == 0) {
+    }
+    leat_io_close(host->link.in);
+}
+
 /* Ends the link with the run, and the ssh of a worker that does not end. A worker that has not
  * answered yet runs nothing, so this does not wait for it. Only a worker that is ending jobs may
  * take the grace. */
@@ -142,6 +156,8 @@ static int see_out(void *arg)
         cases[got].ch = NULL;
     }
     leat_process_end(host->ssh, SIGTERM);
+    if (leat_recv(leat_process_ended(host->ssh), NULL) == 0)
+        close_pipes(host);
     return 0;
 }
 
