@@ -98,6 +98,16 @@ gives 'ended by a signal' 0 $'b\nc' --log=int --resume=ended \
 says '--pipe' 2 'cannot be combined with --pipe' --log=pipe --resume --pipe wc
 says 'not found, resumed' 127 'not found' --log=none nosuch ::: a
 says 'not found again' 127 'not found' --log=none --resume=ended nosuch ::: a
+# a job that has no file for its output, or whose file cannot get its name, has not ended
+says 'no folder for a file' 2 'out/a: No such file' --log=nofile -o 'out/{}' echo ::: a
+mkdir out
+gives 'no folder for a file, resumed' 0 '' --log=nofile -o 'out/{}' --resume=ended echo ::: a
+is 'no folder for a file: the file' a "$(cat out/a)"
+says 'a folder has the name' 2 'out/b: Is a directory' --log=nofile --resume=ended -o 'out/{}' \
+    mkdir -p out/b ::: b
+rmdir out/b
+gives 'a folder has the name, resumed' 2 '' --log=nofile --resume=ended -o 'out/{}' \
+    mkdir -p out/b ::: b
 # a line that was not written whole
 map --log=torn echo ::: a b >/dev/null
 head -c -3 torn >t && mv t torn

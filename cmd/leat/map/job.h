@@ -21,7 +21,7 @@ struct job {
     /* of the last try */
     leat_exit exit;
     bool timed_out;
-    bool unlogged;       /* neither it nor any other could be run, or it waited for another try */
+    bool unlogged;       /* it was not run, or its output not kept, or it waited for another try */
     int64_t begun, took; /* nanoseconds, by leat_now */
     int64_t paused;      /* the part of that in which its output was not taken */
     double start;        /* seconds since 1970 */

@@ -192,9 +192,11 @@ static int open_draft(struct job *job, struct draft *draft)
     return error;
 }
 
+/* The job has not run, or its output is not kept: --resume has to run it. */
 static void refuse_draft(struct job *job, const struct draft *draft, int error)
 {
     job->exit = (leat_exit){ .code = EXIT_TROUBLE };
+    job->unlogged = true;
     if (end_run(job->run, false, 0, EXIT_TROUBLE))
         streams_say(&job->run->streams, "%s: %s", draft->name ? draft->name : "output",
                     error == -EEXIST ? "--output replaces a file, but no log, link, device or pipe"
