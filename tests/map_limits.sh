@@ -67,6 +67,7 @@ if [ -z "${SLOW_BUILD-}" ]; then
     is 'no room: status' 2 $?
     is 'no room: output' '' "$(cat "$out/got")"
     grep -q '^leat map: echo: .*: no more jobs can run' "$out/err" || cat "$out/err"
+    is 'no room: none has run, so none has failed' '' "$(grep 'failed' "$out/err")"
 fi
 
 # crowded COMMAND...: runs it. When a job of the user has begun, other processes of the user take

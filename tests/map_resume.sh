@@ -100,6 +100,7 @@ says 'not found, resumed' 127 'not found' --log=none nosuch ::: a
 says 'not found again' 127 'not found' --log=none --resume=ended nosuch ::: a
 # a job that has no file for its output, or whose file cannot get its name, has not ended
 says 'no folder for a file' 2 'out/a: No such file' --log=nofile -o 'out/{}' echo ::: a
+is 'no folder for a file: one message' 1 "$(wc -l <"$out/err")"
 mkdir out
 gives 'no folder for a file, resumed' 0 '' --log=nofile -o 'out/{}' --resume=ended echo ::: a
 is 'no folder for a file: the file' a "$(cat out/a)"

@@ -121,10 +121,11 @@ static bool may_retry(const struct job *job)
            !leat_chan_closed(job->run->stopping);
 }
 
-/* Called before the place is free, so that no other job begins after a halt. */
+/* Called before the place is free, so that no other job begins after a halt. A job that has not
+ * ended by itself has neither succeeded nor failed. */
 static void count(struct job *job)
 {
-    if (!job->killed) /* no other party changes it any more */
+    if (!job->killed && !job->unlogged) /* no other party changes them any more */
         job_counts(job->run, job, job_has_succeeded(job));
     forget_input(job);
 }
