@@ -92,6 +92,26 @@ stop_and_continue() {
     wait_for running "$1"
 }
 
+# stops_the_clock ARGUMENT...: whether a stop is no part of the time of --timeout. A slow machine may
+# need a longer limit, since the job ends too late before the stop.
+stops_the_clock() {
+    local limit job
+    job='echo $$ >>pids; until [ -e go ]; do sleep 0.02; done; echo; sleep 0.3'
+    for limit in 1 4 16; do
+        rm -f pids go
+        "$leat" map --timeout=$limit "$@" -s "$job" ::: 1 >"$out/got" 2>"$out/err" &
+        run=$!
+        until pids 1 || are_gone $run; do sleep 0.02; done
+        kill -TSTP $run
+        until stopped $run || are_gone $run; do sleep 0.02; done
+        sleep $limit
+        : >go
+        kill -CONT $run
+        wait "$run" && return
+    done
+    return 1
+}
+
 # are_gone PID...: none of them runs; a zombie does not.
 are_gone() {
     local pid

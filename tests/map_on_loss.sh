@@ -236,5 +236,6 @@ wait_for pids 1
 stop_and_continue "$(cat pids)"
 : >go
 finished 'stopped and continued' 0
+stops_the_clock --on='a*1' || fail 'a stop counts for --timeout'
 
 finish

@@ -92,6 +92,8 @@ stop_and_continue "$(cat pids)"
 wait $run
 is 'stopped and continued: status' 0 $?
 
+stops_the_clock || fail 'a stop counts for --timeout'
+
 # waiting for a writer of the items
 mkfifo unwritten
 for arguments in '' --pipe; do

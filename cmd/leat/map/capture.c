@@ -20,22 +20,25 @@ struct capture {
     char *buffer;
 };
 
-int64_t job_due(const struct job *job, int64_t *look_again)
+int64_t job_limit(const struct job *job)
 {
     struct run *run = job->run;
-    *look_again = LEAT_NEVER;
-    if (job->timed_out)
-        return LEAT_NEVER;
-    int64_t begun = job->begun + job->paused;
-    if (run->plan->timeout)
-        return begun + run->plan->timeout;
     if (run->plan->timeout_times == 0)
-        return LEAT_NEVER;
+        return run->plan->timeout;
     pthread_mutex_lock(&run->lock);
     double limit = (double)tally_median(&run->tally) * run->plan->timeout_times;
     pthread_mutex_unlock(&run->lock);
-    *look_again = leat_after(LEAT_S);
-    return limit > 0 && limit < 9e18 - (double)begun ? begun + (int64_t)limit : LEAT_NEVER;
+    return limit < 9e18 ? (int64_t)limit : 0;
+}
+
+int64_t job_due(const struct job *job, int64_t *look_again)
+{
+    *look_again = LEAT_NEVER;
+    int64_t limit = job->timed_out ? 0 : job_limit(job);
+    if (job->run->plan->timeout_times > 0 && !job->timed_out)
+        *look_again = leat_after(LEAT_S);
+    int64_t begun = job->begun + job->paused + leat_now() - run_now(job->run);
+    return limit && limit < LEAT_NEVER - begun ? begun + limit : LEAT_NEVER;
 }
 
 /* The run ends: the output would have a gap that nothing shows. */
@@ -56,9 +59,9 @@ static int64_t read_some(struct capture *c, enum stream stream)
     int64_t n = leat_read_until(c->from[stream], c->buffer, CAPTURE_BUFFER, LEAT_NOW);
     if (n > 0) {
         /* The job may wait for this writer meanwhile: that time does not count against it. */
-        int64_t before = leat_now();
+        int64_t before = run_now(c->job->run);
         output_take(c->job, stream, c->buffer, (size_t)n);
-        c->job->paused += leat_now() - before;
+        c->job->paused += run_now(c->job->run) - before;
     } else if (n == 0) {
         c->from[stream] = NULL;
     } else if (n != -EAGAIN && !shortage_of_watches((int)n)) {
@@ -116,7 +119,7 @@ static void attend(struct capture *c)
             read_some(c, STREAM_ERR);
         if (ready > 0 && ready & LEAT_PIPE_IN)
             write_some(c);
-        if (ready == -ETIMEDOUT && leat_now() >= end) {
+        if (ready == -ETIMEDOUT && leat_now() >= job_due(c->job, &look_again)) {
             c->job->timed_out = true;
             leat_process_end(c->process, SIGTERM);
         }
@@ -134,7 +137,7 @@ void capture(struct job *job, leat_process *process, char *buffer)
     job->process = process;
     job_runs(job->run, job);
     attend(&c);
-    job->took = leat_now() - job->begun;
+    job->took = run_now(job->run) - job->begun;
     drain(&c, STREAM_OUT);
     drain(&c, STREAM_ERR);
     job->sent = c.sent;

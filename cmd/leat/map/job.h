@@ -22,7 +22,7 @@ struct job {
     leat_exit exit;
     bool timed_out;
     bool unlogged;       /* it was not run, or its output not kept, or it waited for another try */
-    int64_t begun, took; /* nanoseconds, by leat_now */
+    int64_t begun, took; /* nanoseconds, by run_now */
     int64_t paused;      /* the part of that in which its output was not taken */
     double start;        /* seconds since 1970 */
     uint64_t sent;       /* bytes of its standard input */
@@ -87,6 +87,9 @@ void job_refuse(struct job *job, const char *program, int error);
 /* ---- capture.c ---- */
 
 enum { CAPTURE_BUFFER = 64 * 1024 }; /* bytes read at a time */
+
+/* The nanoseconds that a try of the job may take; 0: there is no limit. */
+int64_t job_limit(const struct job *job);
 
 /* The time at which the job is too late. A multiple of the median may change while the job runs:
  * the result is valid until *look_again. */

@@ -83,12 +83,11 @@ int queue_pack(struct remote *remote, const struct job *job, const struct text *
                size_t count)
 {
     struct text *to = &remote->parcel, body = { 0 };
-    int64_t look_again, due = job_due(job, &look_again);
     host_add_hello(&body, job->run->plan);
     frame_put(to, FRAME_HELLO, 0, body.bytes, body.len);
     frame_put_all(to, FRAME_ARGUMENTS, 0, strings->bytes, strings->len);
     text_clear(&body);
-    frame_add(&body, due == LEAT_NEVER ? 0 : (uint64_t)(due - job->begun), 8);
+    frame_add(&body, (uint64_t)job_limit(job), 8);
     frame_put(to, FRAME_LIMIT, 0, body.bytes, body.len);
     text_clear(&body);
     frame_add(&body, count, 4);

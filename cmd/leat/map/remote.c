@@ -106,7 +106,7 @@ static void give_credit(struct session *s, enum stream stream, size_t taken)
 static void take_output(struct session *s, enum stream stream)
 {
     const struct text *come = &s->come[stream];
-    int64_t before = leat_now();
+    int64_t before = run_now(s->job->run);
     for (size_t done = 0; done < come->len;) {
         size_t left = come->len - done, n = left < CAPTURE_BUFFER ? left : CAPTURE_BUFFER;
         if (stream == STREAM_OUT && s->out >= 0)
@@ -116,7 +116,7 @@ static void take_output(struct session *s, enum stream stream)
         done += n;
     }
     /* The job may wait for this party meanwhile: that time does not count against it. */
-    s->job->paused += leat_now() - before;
+    s->job->paused += run_now(s->job->run) - before;
     give_credit(s, stream, come->len);
 }
 
@@ -153,7 +153,7 @@ static void attend(struct session *s)
         int64_t end = is_queued(s) ? LEAT_NEVER : job_due(s->job, &look_again);
         int64_t until = over ? LEAT_NOW : end < look_again ? end : look_again;
         int got = leat_recv_until(s->remote.changed, NULL, until);
-        if (got == -ETIMEDOUT && !over && leat_now() >= end) {
+        if (got == -ETIMEDOUT && !over && leat_now() >= job_due(s->job, &look_again)) {
             s->job->timed_out = true;
             remote_signal(&s->remote, SIGTERM, true);
         }
@@ -195,7 +195,7 @@ static void run_session(struct session *s, const struct text *strings, size_t co
     job->remote = &s->remote;
     job_runs(job->run, job);
     attend(s);
-    job->took = leat_now() - job->begun;
+    job->took = run_now(job->run) - job->begun;
     job->sent = s->sent;
     job_rests(job->run, job);
     host_remove(&s->remote);

@@ -55,6 +55,7 @@ struct run {
     leat_scope *jobs;  /* of the jobs' parties, the starter and the feeder */
     leat_scope *watch; /* of the parties that look after the run */
     struct stop stop;
+    _Atomic int64_t stopped; /* see run_now */
     leat_semaphore *window;
     leat_mutex *shortage; /* held by the job that waits for something that the system lacks */
     leat_chan *places, *lend;
@@ -176,6 +177,9 @@ void signal_jobs(struct run *run, int signal);
 
 /* Attends to signals until run->stop is closed. 0 or a negative errno value. */
 int signals_attend(struct run *run);
+
+/* The time by a clock that stands still while SIGTSTP has stopped the run, and its jobs with it. */
+int64_t run_now(struct run *run);
 
 /* A task: draws the progress line. */
 int draw_progress(void *run);

@@ -39,11 +39,21 @@ static void end_by(struct run *run, int number)
         abandon(run);
 }
 
+/* `stopped` has the nanoseconds of all former stops. While the run is stopped, it is less than 0:
+ * these minus the time of the stop. So a party that wakes first already sees the clock stand. */
+int64_t run_now(struct run *run)
+{
+    int64_t stopped = atomic_load(&run->stopped);
+    return stopped < 0 ? -stopped : leat_now() - stopped;
+}
+
 static void stop_and_continue(struct run *run)
 {
     signal_jobs(run, SIGTSTP);
     hosts_flush(run);
+    atomic_store(&run->stopped, -run_now(run));
     raise(SIGSTOP);
+    atomic_store(&run->stopped, leat_now() - run_now(run));
     signal_jobs(run, SIGCONT);
 }
 

@@ -115,7 +115,7 @@ static int run_program(struct job *job, const struct text *arguments, size_t cou
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     job->start = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-    job->begun = leat_now();
+    job->begun = run_now(job->run);
     job->paused = 0;
     job->timed_out = false;
     job->host = place_host(job->run, job->place);
