@@ -255,6 +255,18 @@ mkfifo unread
 : >left
 wait_for [ -s status ]
 is 'SIGPIPE, and a line without an end' 141 "$(cat status)"
+map -s 'echo >>ran.2; sleep 0.05; echo >&2' < <(seq 3000) 2>&1 | head -n 1 >"$out/got"
+is 'SIGPIPE of errors in the same pipe' 141 "${PIPESTATUS[0]}"
+[ "$(wc -l <ran.2)" -lt 3000 ] || fail 'it ran on without a reader of errors'
+yes | map -j1 -v true 2>&1 | head -n 1 >"$out/got"
+is 'SIGPIPE of --verbose in the same pipe' 141 "${PIPESTATUS[1]}"
+rm left
+map -s 'until [ -e left ]; do sleep 0.02; done; echo >&2; echo "$1"' ::: 1 2 >"$out/got" 2>unread &
+: <unread
+: >left
+wait $!
+is 'errors without a reader in another pipe: status' 2 $?
+is 'errors without a reader in another pipe: output' '1 2' "$(xargs <"$out/got")"
 map -l -s 'printf x >&2' ::: a 2>/dev/full
 is 'errors to a full device, and a line without an end: status' 2 $?
 map -v true ::: a 2>/dev/full

@@ -100,6 +100,8 @@ void note_trouble(struct run *run)
     if (!run->status)
         run->status = EXIT_TROUBLE;
     pthread_mutex_unlock(&run->lock);
+    if (run->streams.one_file && streams_error(&run->streams, STREAM_ERR) == -EPIPE)
+        end_unread(run, -EPIPE);
 }
 
 void job_counts(struct run *run, struct job *job, bool succeeded)

@@ -157,7 +157,8 @@ bool end_run(struct run *run, bool kill, int signal, int status);
 /* Ends the run, since its standard output has an error. */
 void end_unread(struct run *run, int error);
 
-/* The run goes on; its status will be EXIT_TROUBLE, unless it has one. */
+/* Standard error has an error. The run goes on; its status will be EXIT_TROUBLE, unless it has one.
+ * But it ends if the reader has left that has its standard output, too. */
 void note_trouble(struct run *run);
 
 /* A job has a process, or none any more. */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { TAGGED_ENOUGH = 64 * 1024 }; /* bytes of lines with their tags that are written at once */
@@ -57,9 +58,16 @@ static int open_stream(int fd, leat_scope *scope, leat_io **io)
     return error;
 }
 
+static bool is_one_file(void)
+{
+    struct stat out, err;
+    return fstat(STDOUT_FILENO, &out) == 0 && fstat(STDERR_FILENO, &err) == 0 &&
+           out.st_dev == err.st_dev && out.st_ino == err.st_ino;
+}
+
 int streams_open(struct streams *s, const struct plan *p, leat_scope *scope)
 {
-    *s = (struct streams){ .one_terminal = isatty(STDOUT_FILENO) };
+    *s = (struct streams){ .one_terminal = isatty(STDOUT_FILENO), .one_file = is_one_file() };
     progress_open(&s->progress, p->progress);
     s->lock = leat_mutex_open(scope);
     s->abandoned = leat_chan_make(scope, 0, 0);

@@ -19,6 +19,7 @@ struct streams {
     _Atomic int error[STREAMS]; /* of writing, or 0: see streams_error */
     leat_chan *abandoned;       /* closed: a wait to write ends */
     bool one_terminal;          /* standard output goes to the terminal of the progress line */
+    bool one_file;              /* both streams go to the same file or pipe */
     struct progress progress;
     struct text lines; /* with tags */
 };
