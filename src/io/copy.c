@@ -155,7 +155,10 @@ static bool open_hose(struct hose *hose)
 static void close_hose(struct hose *hose, struct lt_unread *left)
 {
     int saved = errno, cancel = lt_cancel_put_off();
-    ssize_t back = hose->inside ? read(hose->ends[0], left->bytes, hose->inside) : 0;
+    ssize_t back = 0;
+    while (hose->inside && (back = read(hose->ends[0], left->bytes, hose->inside)) < 0 &&
+           errno == EINTR)
+        continue;
     left->begin = 0;
     left->end = back > 0 ? (size_t)back : 0;
     close(hose->ends[0]);
