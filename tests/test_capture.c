@@ -4,6 +4,8 @@
 #include "blind.h"
 #include "processes.h"
 
+#include "process/process.h"
+
 #include <fcntl.h>
 #include <poll.h>
 
@@ -227,6 +229,41 @@ static int capture_blindly(void *arg)
     return leat_captured_free(&captured);
 }
 
+/* Where 0, 1 and 2 are closed, the program may write to 1 or 2 all the same. */
+static int capture_without_standard_ones(void *arg)
+{
+    (void)arg;
+    int kept[3];
+    for (int i = 0; i < 3; i++)
+        CHECK((kept[i] = fcntl(i, F_DUPFD_CLOEXEC, 3)) >= 3);
+    for (int i = 0; i < 3; i++)
+        CHECK_IS(0, close(i));
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    const leat_spawn_options options = { .flags = LEAT_PIPE_IN | LEAT_PIPE_OUT | LEAT_PIPE_ERR |
+                                                  LEAT_ATTENDED };
+    leat_process *process = spawn(scope, SHELL("cat; exit 3"), &options);
+    bool low = leat_io_fd(process->pidfd) < 3;
+    for (int i = 0; i < 3; i++)
+        low |= leat_io_fd(process->pipes[i]) < 3 || (process->kept[i] >= 0 && process->kept[i] < 3);
+    for (int i = 0; i < 3; i++) {
+        low |= fcntl(i, F_GETFD) >= 0;
+        CHECK_IS(i, dup2(kept[i], i));
+        CHECK_IS(0, close(kept[i]));
+    }
+    CHECK(!low);
+    CHECK_IS(0, leat_io_close(leat_process_in(process)));
+    CHECK_IS(3, code_of(process));
+    return leat_scope_close(scope);
+}
+
+static int keeps_out_of_the_standard_ones(void *arg)
+{
+    (void)arg;
+    on_task_and_thread(capture_without_standard_ones);
+    return 0;
+}
+ON_WORKERS(keeps_out_of_the_standard_ones);
+
 static int captures_without_watches(void *arg)
 {
     (void)arg;
@@ -251,6 +288,7 @@ int main(void)
         TESTS_ON_WORKERS(lets_go_of_a_held_pipe),
         TESTS_ON_WORKERS(runs_many_at_a_time),
         TESTS_ON_WORKERS(captures_without_watches),
+        TESTS_ON_WORKERS(keeps_out_of_the_standard_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -141,13 +141,14 @@ static bool suits_splice(const struct copy *copy)
 /* False also if the user has so many pipes that the kernel only makes small ones. */
 static bool open_hose(struct hose *hose)
 {
-    int saved = errno;
-    bool made = pipe2(hose->ends, O_CLOEXEC) == 0;
+    int saved = errno, cancel = lt_cancel_put_off();
+    bool made = lt_io_open_pipe(hose->ends) == 0;
     bool large = made && fcntl(hose->ends[0], F_GETPIPE_SZ) >= COPY_BYTES;
     if (made && !large) {
-        lt_close(hose->ends[0]);
-        lt_close(hose->ends[1]);
+        close(hose->ends[0]);
+        close(hose->ends[1]);
     }
+    lt_cancel_restore(cancel);
     errno = saved;
     return large;
 }

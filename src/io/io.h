@@ -109,6 +109,10 @@ static inline void lt_io_set_fd(leat_io *io, int fd)
     __atomic_store_n(&io->fd, fd, __ATOMIC_RELAXED);
 }
 
+/* Opens a pipe of the library's own, above 0, 1 and 2: see lt_move_up. 0 or a negative errno value.
+ * Changes errno, and is a cancellation point. */
+int lt_io_open_pipe(int ends[2]);
+
 /* Gives the caller's only reference to a scope. */
 void lt_io_own(leat_scope *scope, leat_io *io);
 

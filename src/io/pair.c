@@ -1,5 +1,6 @@
 /* pair.c: makes pipes and pairs of sockets: by the system, or in a seeded world simulated. */
 #define _GNU_SOURCE
+#include "base/util.h"
 #include "base/world.h"
 #include "io/io.h"
 #include "io/simulated.h"
@@ -7,6 +8,21 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+int lt_io_open_pipe(int ends[2])
+{
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return -errno;
+    int error = 0;
+    for (int i = 0; i < 2; i++) {
+        ends[i] = lt_move_up(ends[i]);
+        error = ends[i] < 0 ? -errno : error;
+    }
+    for (int i = 0; i < 2 && error; i++)
+        if (ends[i] >= 0)
+            close(ends[i]);
+    return error;
+}
 
 static int connect_by_system(leat_io *ends[2], bool both_ways)
 {

@@ -4,6 +4,8 @@
 #include "base/alloc.h"
 #include "base/cancel.h"
 #include "base/sanitizers.h"
+#include "base/util.h"
+#include "io/io.h"
 #include "sched/pool.h"
 
 #include <leat/base.h>
@@ -105,7 +107,7 @@ static int put_in_place(int fd, int place)
 
 static int place_descriptors(struct lt_program *program)
 {
-    int error = move_up(&program->report);
+    int error = 0;
     for (int i = 0; i < 3 && !error; i++)
         if (program->given[i] != i)
             error = move_up(&program->given[i]);
@@ -214,7 +216,7 @@ static int child(void *arg)
 
 static int open_pidfd(struct lt_program *program)
 {
-    program->pidfd = (int)syscall(SYS_pidfd_open, program->pid, 0);
+    program->pidfd = lt_move_up((int)syscall(SYS_pidfd_open, program->pid, 0));
     if (program->pidfd >= 0)
         return 0;
     int error = -errno;
@@ -229,11 +231,11 @@ static int open_pidfd(struct lt_program *program)
  * run the program. */
 static int start_by_fork(struct lt_program *program)
 {
-    int gate[2];
-    if (pipe2(gate, O_CLOEXEC) != 0)
-        return -errno;
+    int gate[2], error = lt_io_open_pipe(gate);
+    if (error)
+        return error;
     pid_t parent = getpid(), pid = fork();
-    int error = pid < 0 ? -errno : 0;
+    error = pid < 0 ? -errno : 0;
     char byte = 0;
     if (pid == 0) {
         /* If the parent dies, the child reads the end; but another child that was forked meanwhile
@@ -297,6 +299,8 @@ static int start(struct lt_program *program)
         error = start_by_fork(program);
     if (error == -EAGAIN)
         lt_pool_shrink(); /* the next try may have their room */
+    if (!error)
+        program->pidfd = lt_move_up(program->pidfd);
     return error || program->pidfd >= 0 ? error : open_pidfd(program);
 }
 
@@ -333,16 +337,18 @@ static void forget(struct lt_program *program)
 
 static int start_and_hear(struct lt_program *program)
 {
-    int report[2] = { -1, -1 };
+    int report[2] = { -1, -1 }, error = 0;
     bool known = atomic_load_explicit(&memory_is_shared, memory_order_relaxed);
     program->pid = 0;
     program->pidfd = -1;
     program->shared = false;
     program->error = 0;
-    if (!known && pipe2(report, O_CLOEXEC) != 0)
-        return -errno;
+    if (!known)
+        error = lt_io_open_pipe(report);
+    if (error)
+        return error;
     program->report = report[1];
-    int error = start_without_signals(program);
+    error = start_without_signals(program);
     if (!known)
         close(report[1]);
     if (!error)

@@ -49,12 +49,12 @@ struct spawning {
 /* leat's end does not block. A pipe's two ends are two open files. */
 static int open_pipe(struct spawning *spawning, int place)
 {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return -errno;
+    int ends[2], error = lt_io_open_pipe(ends);
+    if (error)
+        return error;
     int ours = place == 0 ? ends[1] : ends[0];
     spawning->theirs[place] = place == 0 ? ends[0] : ends[1];
-    int error = fcntl(ours, F_SETFL, O_NONBLOCK) == 0 ? 0 : -errno;
+    error = fcntl(ours, F_SETFL, O_NONBLOCK) == 0 ? 0 : -errno;
     if (!error)
         error = lt_io_new(NULL, ours, LT_IO_NEVER, false, &spawning->process->pipes[place]);
     if (error)
