@@ -32,7 +32,7 @@
 typedef struct leat_signal {
     int signal;
     pid_t pid;      /* the process that sent it last; 0: the kernel */
-    int value;      /* the last value that sigqueue(3) gave, else 0 */
+    int value;      /* the value that came with the last one (sigqueue(3)), or 0 */
     unsigned times; /* how often it came since the previous item, 1 or more */
 } leat_signal;
 
