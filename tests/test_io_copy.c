@@ -342,6 +342,39 @@ static int files_are_copied_in_order(void *arg)
 }
 ON_WORKERS(files_are_copied_in_order);
 
+static int read_all(void *io)
+{
+    char bytes[10000];
+    int64_t n;
+    while ((n = leat_read(io, bytes, sizeof bytes)) > 0)
+        continue;
+    return (int)n;
+}
+
+static int closing_the_file_ends_a_copy(void *arg)
+{
+    (void)arg;
+    if (IN_SIM)
+        return 0;
+    enum { BYTES = 4 << 20 };
+    FILE *file = tmpfile();
+    CHECK_IS(0, ftruncate(fileno(file), BYTES));
+    leat_io *pair[2];
+    leat_scope *s = leat_scope_open(LEAT_NEVER), *inner = leat_scope_open(LEAT_NEVER);
+    open_two(s, true, pair);
+    struct relay relay = { adopt(s, dup(fileno(file))), pair[0], 0, 0, 0 };
+    CHECK_IS(0, leat_go(inner, copy_all, &relay));
+    WAIT_UNTIL(receivers_of(leat_io_writable(pair[0])));
+    CHECK_IS(0, leat_io_close(relay.from));
+    CHECK_IS(0, leat_go(s, read_all, pair[1]));
+    CHECK_IS(0, leat_scope_close(inner));
+    CHECK(relay.copied > 0 && relay.copied < BYTES);
+    CHECK_IS(0, leat_io_close(pair[0]));
+    fclose(file);
+    return leat_scope_close(s);
+}
+ON_WORKERS(closing_the_file_ends_a_copy);
+
 /* ---- how a copy ends ---- */
 
 struct text {
@@ -491,6 +524,7 @@ int main(void)
         TESTS_ON_WORKERS(coming_back_wakes_a_reader),
         TESTS_ON_WORKERS(a_copy_keeps_its_source),
         TESTS_ON_WORKERS(messages_find_it),
+        TESTS_ON_WORKERS(closing_the_file_ends_a_copy),
         TESTS_ON_WORKERS(files_are_copied_in_order),
         TESTS_ON_WORKERS(error_of_the_source_is_kept),
         TESTS_ON_WORKERS(an_urgent_byte_ends_no_copy),

@@ -235,7 +235,8 @@ static int64_t copy_by_sendfile(struct copy *copy)
 {
     int64_t n = 1;
     while (n > 0 && copy->done < copy->most) {
-        n = end_in_time(copy);
+        bool closed = lt_chan_is_closed(lt_io_chan(copy->from, LT_IN));
+        n = closed ? -EBADF : end_in_time(copy);
         if (!n)
             n = lt_io_repeat(copy->to, LT_OUT, call_sendfile, copy, 0, copy->deadline);
         if (n > 0)
