@@ -142,10 +142,11 @@ LEAT_API int64_t leat_readv(leat_io *io, const struct iovec *parts, int n, int64
 LEAT_API int64_t leat_recvfrom(leat_io *io, void *buffer, size_t n, struct sockaddr *from,
                                socklen_t *size, int64_t deadline);
 
-/* Receives as recvmsg(2) does, with its `flags`. Descriptors that come along are closed in programs
- * that this process executes. If the kernel decrypts the socket (TLS_RX), use this function instead
- * of leat_read: leat_read ends before a record without data, such as an alert, and the next
- * leat_read may wait although that record has come.
+/* Receives as recvmsg(2) does, with its `flags`, but does not wait for all bytes (MSG_WAITALL): use
+ * leat_read_full. Descriptors that come along are closed in programs that this process executes. If
+ * the kernel decrypts the socket (TLS_RX), use this function instead of leat_read: leat_read ends
+ * before a record without data, such as an alert, and the next leat_read may wait although that
+ * record has come.
  * Returns what leat_recvfrom does. */
 LEAT_API int64_t leat_recvmsg(leat_io *io, struct msghdr *header, int flags, int64_t deadline);
 
