@@ -168,7 +168,7 @@ static int receives_descriptors_behind_others_bytes(void *arg)
     lt_free(taken);
     CHECK_IS(0, foreign_join(&crew.foreign[0]));
     crew.foreigners = 0;
-    CHECK_IS(0, receiver.header.msg_flags & MSG_CTRUNC);
+    CHECK_IS(0, receiver.header.msg_flags);
     CHECK_IS(sizeof receiver.control, receiver.header.msg_controllen);
     memcpy(&got, CMSG_DATA(CMSG_FIRSTHDR(&receiver.header)), sizeof got);
     close(got);

@@ -29,7 +29,11 @@ static int64_t call_recvmsg(leat_io *io, void *arg)
         return -ENOTSUP;
     if (lt_io_has_unread(io) && !(m->flags & (MSG_OOB | MSG_ERRQUEUE)))
         return reread_message(io, m);
-    return lt_io_result(recvmsg(io->fd, m->header, m->flags | MSG_DONTWAIT | MSG_CMSG_CLOEXEC));
+    ssize_t n = recvmsg(io->fd, m->header, m->flags | MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    /* The system gives that flag back, also to a caller that has not set it. */
+    if (n >= 0)
+        m->header->msg_flags &= m->flags | ~MSG_CMSG_CLOEXEC;
+    return lt_io_result(n);
 }
 
 static int64_t call_sendmsg(leat_io *io, void *arg)
