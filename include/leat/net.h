@@ -86,7 +86,7 @@ LEAT_API int leat_accept(leat_io *listener, leat_scope *scope, leat_io **connect
  * written to *connection.
  * Returns 0; -ECONNREFUSED when nobody listens there; -ENOENT when the name, the service or the
  * path does not exist; -EHOSTUNREACH, -ENETUNREACH; another error of leat_resolve; or an error, see
- * the top. If all of several attempts fail, it returns the error of the first. */
+ * the top. If all of several attempts fail, it returns the error of the one that failed first. */
 LEAT_API int leat_connect(leat_scope *scope, const char *address, leat_io **connection,
                           int64_t deadline);
 

@@ -10,9 +10,10 @@
  * or no room, the operation lowers the channel, unless the count has changed: then an event came
  * after the call, or during it, and the call may not have seen its cause. Two kinds of calls show
  * that:
- *  - one that returns EAGAIN;
- *  - one on a stream that moved less than it could. It does not show an end or an error after the
- *    last bytes: so if one of these has been seen (`hung`), the channel stays raised.
+ *  - one that returns EAGAIN, unless it looks aside (lt_io_looks_aside);
+ *  - one on a stream that moved less than it could. A short count says nothing about an end or an
+ *    error after the last bytes. So once the reactor has seen one (`hung`), a short count no longer
+ *    lowers the channel; only EAGAIN does.
  *
  * A descriptor is registered with a reactor when a party first waits for it, so that short
  * connections are never registered. Until then both directions count as raised. The channel for
@@ -47,8 +48,8 @@ enum lt_way { LT_IN, LT_OUT, LT_WAYS };
 enum lt_io_kind {
     LT_IO_SOCKET,   /* each call says that it must not block */
     LT_IO_NEVER,    /* O_NONBLOCK is set: calls never block */
-    LT_IO_FOREIGN,  /* a pipe or a terminal: calls with a flag may be able not to block */
-    LT_IO_POLLED,   /* the same if they are not: poll(2) first */
+    LT_IO_FOREIGN,  /* a pipe, a terminal or the like: RWF_NOWAIT may keep a call from blocking */
+    LT_IO_POLLED,   /* the same where RWF_NOWAIT does not: poll(2) first, then a thread */
     LT_IO_FILE,     /* may block for a disk; there is nothing to wait for */
     LT_IO_SIMULATED /* in a seeded world: io/simulated.h */
 };
@@ -239,7 +240,7 @@ typedef int64_t lt_io_call(leat_io *io, void *arg);
 /* What a system call has returned, as an lt_io_call returns it. */
 static inline int64_t lt_io_result(ssize_t n)
 {
-    return n >= 0 ? n : errno == EWOULDBLOCK ? -EAGAIN : -errno;
+    return n >= 0 ? n : -errno;
 }
 
 /* poll(2) for one direction, without a wait: 0, -EAGAIN or another error. */

@@ -230,8 +230,6 @@ static int make_writev(const struct lt_io_turn *turn, bool asks)
 
 int leat_block_writev(leat_block *b, leat_io *io, struct iovec *parts, int n)
 {
-    if (n < 0)
-        return lt_block_answer(b, -EINVAL);
     return lt_io_turn_in_block(
         b, &(struct lt_io_turn){ make_writev, io, LT_OUT, (size_t)n, parts, NULL });
 }

@@ -39,9 +39,10 @@ void lt_io_keep(leat_io *io, enum lt_way way, int64_t error, int64_t deadline)
 
 static int64_t moved(leat_io *io, enum lt_way way, size_t done, int64_t error, int64_t deadline)
 {
-    if (!done || error >= 0)
-        return done ? (int64_t)done : error;
-    lt_io_keep(io, way, error, deadline);
+    if (!done)
+        return error;
+    if (error < 0)
+        lt_io_keep(io, way, error, deadline);
     return (int64_t)done;
 }
 
@@ -360,17 +361,12 @@ int64_t leat_read_full(leat_io *io, void *buffer, size_t n, int64_t deadline)
 
 /* ---- writing ---- */
 
-static size_t bytes_of(const struct vector *v)
-{
-    return lt_io_bytes(v->at, (size_t)v->n);
-}
-
 static ssize_t writev_quietly(int fd, const struct vector *v, int flags)
 {
     struct lt_io_hush hush;
     lt_io_hush(&hush);
     ssize_t n = pwritev2(fd, v->at, v->n, -1, flags);
-    lt_io_unhush(&hush, n, bytes_of(v));
+    lt_io_unhush(&hush, n, lt_io_bytes(v->at, (size_t)v->n));
     return n;
 }
 
@@ -383,7 +379,7 @@ static int64_t block_writev(leat_io *io, void *arg)
  * for the reader, whatever the deadline. */
 static int64_t write_slowly(leat_io *io, struct vector *v)
 {
-    if (!is_polled(io) || bytes_of(v) <= PIPE_BUF)
+    if (!is_polled(io) || lt_io_bytes(v->at, (size_t)v->n) <= PIPE_BUF)
         return call_slowly(io, LT_OUT, block_writev, v);
     struct iovec *first = v->at;
     while (!first->iov_len)

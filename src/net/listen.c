@@ -104,7 +104,6 @@ static int accept_now(int fd)
     case EHOSTDOWN:
     case EHOSTUNREACH:
     case ENONET: return -EINTR;
-    case EWOULDBLOCK: return -EAGAIN;
     default: return -errno;
     }
 }

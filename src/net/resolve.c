@@ -14,7 +14,6 @@
 #include "scope/crowd.h"
 
 #include <netdb.h>
-#include <netinet/in.h>
 #include <string.h>
 
 enum { LT_NET_AT_ONCE = 32 };
@@ -45,7 +44,6 @@ static int error_of(int code)
     switch (code) {
     case EAI_AGAIN:
     case EAI_SYSTEM: return -EHOSTDOWN;
-    case EAI_FAIL: return -EPROTO;
     case EAI_MEMORY: return -ENOMEM;
     case EAI_NONAME:
     case EAI_SERVICE:

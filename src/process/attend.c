@@ -19,7 +19,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -174,7 +173,7 @@ static int found(const struct attention *a)
 /* Checks the scope: in a cancelled one the process ends. */
 static void look_around(struct attention *a)
 {
-    if (!a->process->cancelled && lt_wait_allowed(&a->thread->party) != 0)
+    if (lt_wait_allowed(&a->thread->party) != 0)
         lt_process_cancel(a->process);
 }
 

@@ -256,7 +256,7 @@ int lt_process_attend(void *arg)
 bool lt_process_is_mine(const leat_process *process)
 {
     const struct lt_party *self = lt_current_party();
-    return self->kind == LT_THREAD && process->attendant &&
+    return self->kind == LT_THREAD &&
            process->attendant == LT_CONTAINER(self, const struct lt_thread, party);
 }
 

@@ -166,10 +166,8 @@ static struct receiver *keeper_of(leat_chan *ch)
 /* With `changing` held. */
 static void stop(struct receiver *receiver)
 {
-    int saved = errno;
     give_back(receiver);
     lt_reactor_remove(&receiver->source, the_bell());
-    errno = saved;
 }
 
 /* Signals that have come until now are received, too. What comes later belongs to the next channel

@@ -157,14 +157,13 @@ int leat_at_func(leat_timer *timer, int64_t deadline, leat_timer_fn *fn)
     t->timer.holds = !timer->scope;
     t->status = 0;
     timer->leat_fn = fn;
-    bool set = true;
-    if (timer->scope)
+    if (timer->scope) {
         set_in_scope(t, timer->scope, deadline);
-    else
-        set = set_alone(t, deadline);
-    if (!set)
+    } else if (!set_alone(t, deadline)) {
         let_go(t);
-    return set ? 0 : -EINVAL;
+        return -EINVAL;
+    }
+    return 0;
 }
 
 int leat_after_func(leat_timer *timer, int64_t ns, leat_timer_fn *fn)
