@@ -24,6 +24,16 @@ grep -qx 'leat map: 1 of 3 jobs failed' "$out/err" || fail "failures: $(cat "$ou
 gives 'signals' 1 '' -s 'kill -9 $$' ::: a
 says 'not found' 127 'nosuch: command not found' nosuch ::: a b c d
 is 'not found: printed once' 1 "$(wc -l <"$out/err")"
+printf '#!/nosuch\n' >script
+chmod +x script
+says 'its interpreter is not found' 126 './script: its interpreter is not found' ./script ::: a
+says 'an empty name' 127 "'': command not found" '' ::: a
+mkdir gone
+says 'the folder goes' 2 'gone: No such file or directory' --dir=gone -j1 -s 'rmdir ../gone' ::: a b
+mkdir in
+mv script in
+says 'the interpreter of a script in a folder' 126 './script: its interpreter is not found' \
+    --dir=in ./script ::: a
 says 'not to be run' 126 'Permission denied' /etc ::: a b c d
 is 'not to be run: printed once' 1 "$(wc -l <"$out/err")"
 

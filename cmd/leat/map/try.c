@@ -6,6 +6,7 @@
 #include "shared/shortage.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,25 +140,56 @@ static void say_command(struct job *job, const struct text *arguments, size_t co
         note_trouble(job->run);
 }
 
+/* Whether a script that was not found is there, and only its interpreter is not. */
+static bool lacks_interpreter(const struct plan *p, const char *program)
+{
+    int folder = p->folder ? open(p->folder, O_PATH | O_DIRECTORY | O_CLOEXEC) : AT_FDCWD;
+    bool there = strchr(program, '/') && faccessat(folder, program, F_OK, 0) == 0;
+    if (folder >= 0)
+        close(folder);
+    return there;
+}
+
+/* What could not be run, why, and the exit status. The system has one error for a missing folder, a
+ * missing interpreter and a missing program. Of another machine no more is known. */
+struct refusal {
+    const char *what, *why;
+    int status;
+};
+
+static struct refusal explain(const struct job *job, const char *program, int error)
+{
+    const struct plan *p = job->run->plan;
+    const char *what = *program ? program : "''";
+    if (!job->host && p->folder && !shortage_is(error) && access(p->folder, X_OK) != 0)
+        return (struct refusal){ p->folder, strerror(errno), EXIT_TROUBLE };
+    if (error == -ENOENT && !job->host && lacks_interpreter(p, program))
+        return (struct refusal){ what, "its interpreter is not found", EXIT_CANNOT_RUN };
+    if (error == -ENOENT)
+        return (struct refusal){ what, "command not found", EXIT_NOT_FOUND };
+    return (struct refusal){ what, strerror(-error),
+                             shortage_is(error) ? EXIT_TROUBLE : EXIT_CANNOT_RUN };
+}
+
 /* A program that cannot be run would fail for every item, so the run ends. It does not if only this
  * job's arguments are too long, or its input is too large for a queue. */
 void job_refuse(struct job *job, const char *program, int error)
 {
     struct run *run = job->run;
     const char *where = job_where(job);
-    bool missing = error == -ENOENT, large = error == -E2BIG || error == -EMSGSIZE;
-    job->exit = (leat_exit){ .code = missing ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN };
+    bool large = error == -E2BIG || error == -EMSGSIZE;
+    struct refusal r = explain(job, program, error);
+    job->exit = (leat_exit){ .code = r.status };
     job->took = 0;
     job->unlogged = !large;
-    bool lacks = shortage_is(error);
     const char *colon = *where ? ": " : "";
     if (large)
         streams_say(&run->streams, "%s%sjob %llu: %s: %s", where, colon,
                     (unsigned long long)job->number, program, strerror(-error));
-    else if (end_run(run, false, 0, lacks ? EXIT_TROUBLE : job->exit.code))
-        streams_say(&run->streams, "%s%s%s: %s%s", where, colon, *program ? program : "''",
-                    missing ? "command not found" : strerror(-error),
-                    lacks ? ": no more jobs can run within the limits (ulimit -a)" : "");
+    else if (end_run(run, false, 0, r.status))
+        streams_say(&run->streams, "%s%s%s: %s%s", where, colon, r.what, r.why,
+                    shortage_is(error) ? ": no more jobs can run within the limits (ulimit -a)"
+                                       : "");
 }
 
 /* ---- the try ---- */
