@@ -98,6 +98,11 @@ gives 'ended by a signal' 0 $'b\nc' --log=int --resume=ended \
 says '--pipe' 2 'cannot be combined with --pipe' --log=pipe --resume --pipe wc
 says 'not found, resumed' 127 'not found' --log=none nosuch ::: a
 says 'not found again' 127 'not found' --log=none --resume=ended nosuch ::: a
+# GNU parallel writes that a signal has ended a job
+{ head -n 1 log; printf '1\t:\t0.000\t     0.001\t0\t0\t0\t9\techo a\n'; } >signal
+cp signal signal.2
+gives 'a signal, by parallel, and ended' 0 '' --log=signal --resume=ended echo ::: a
+gives 'a signal, by parallel, and again' 0 a --log=signal.2 --resume echo ::: a
 # a job that has no file for its output, or whose file cannot get its name, has not ended
 says 'no folder for a file' 2 'out/a: No such file' --log=nofile -o 'out/{}' echo ::: a
 is 'no folder for a file: one message' 1 "$(wc -l <"$out/err")"

@@ -96,8 +96,7 @@ static char *done_command(const struct plan *p, char *line)
     if (n < 8 || !line)
         return NULL;
     bool succeeded = strcmp(fields[6], "0") == 0 && strcmp(fields[7], "0") == 0;
-    bool ended = strcmp(fields[7], "0") == 0 || strcmp(fields[6], "-1") == 0;
-    return succeeded || (ended && p->resume_ended) ? line : NULL;
+    return succeeded || p->resume_ended ? line : NULL;
 }
 
 /* Reads all whole lines; *end is the position after them. */
