@@ -126,6 +126,16 @@ crlf() {
 }
 forms crlf f/1 f/3
 crlf f/1 f/2 f/3 | has
+# A last line without its end, or with half of it, gets that of the others.
+cut_crlf() {
+    crlf "${@:2}" | head -c "-$1"
+}
+for cut in 1 2; do
+    forms cut_crlf $cut f/1 f/3
+    crlf f/1 f/2 f/3 | has
+    forms cut_crlf $cut f/3 f/1
+    crlf f/3 f/1 f/2 | has
+done
 blank() {
     sha1sum "$@" | sed 's/  / /'
 }

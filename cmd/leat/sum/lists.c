@@ -86,12 +86,19 @@ static int take_tree(struct list *l, const struct checked *found)
     return err;
 }
 
+static const char *line_end(const char *line, size_t len)
+{
+    if (len == 0 || line[len - 1] != '\n')
+        return "";
+    return len > 1 && line[len - 2] == '\r' ? "\r\n" : "\n";
+}
+
 static int take_line(struct list *l, struct grammar *g, char *line, size_t len)
 {
     struct checked found;
     l->lines++;
     l->way->done += len;
-    bool crlf = len > 1 && memcmp(line + len - 2, "\r\n", 2) == 0;
+    const char *end = line_end(line, len);
     enum line_kind kind = check_read(g, line, len, &found);
     if (kind == LINE_IGNORED)
         return 0;
@@ -104,7 +111,7 @@ static int take_line(struct list *l, struct grammar *g, char *line, size_t len)
     }
     l->good++;
     if (l->src->update)
-        update_meet(l->src->update, &found, crlf);
+        update_meet(l->src->update, &found, end);
     int err = l->named ? named_add(l->named, found.name) : 0;
     int excluded = err ? err : exclude_has_path(&l->src->options->exclude, found.name);
     if (excluded)

@@ -41,7 +41,7 @@ static void add_digest(struct update *u, unsigned algorithm)
     u->order[u->digests++] = algorithm;
 }
 
-void update_meet(struct update *u, const struct checked *found, bool crlf)
+void update_meet(struct update *u, const struct checked *found, const char *end)
 {
     const char *last = text_string(&u->last_name);
     int order = u->any_line && last ? strcmp(last, found->name) : -1;
@@ -55,7 +55,7 @@ void update_meet(struct update *u, const struct checked *found, bool crlf)
     u->any_line = true;
     u->form.tag = found->tagged;
     u->form.mark = found->mark;
-    u->form.end = crlf ? "\r\n" : "\n";
+    u->form.end = *end ? end : u->form.end;
     if (u->selection->at[found->algorithm]->any_size)
         u->size = found->size;
 }

@@ -56,8 +56,9 @@ void update_close(struct update *u);
 /* For the producer, before the list is read: 0, or -EINVAL if it is no regular file. */
 int update_take_stamp(struct update *u, int fd);
 
-/* For the producer: records the form of a line. */
-void update_meet(struct update *u, const struct checked *found, bool crlf);
+/* For the producer: records the form of a line. `end` is "\n", "\r\n", or "" if the file ends
+ * before. */
+void update_meet(struct update *u, const struct checked *found, const char *end);
 
 /* The set of digests that a new file needs. */
 unsigned update_wanted(const struct update *u);

@@ -110,8 +110,10 @@ static int take_line(struct writer *w, char *line, size_t len)
     if (kind == LINE_GOOD && !shows_blanks(w, found.mark, found.name))
         return -EILSEQ;
     text_add(&w->out, w->raw.bytes, w->raw.len);
-    if (len > 0 && w->raw.bytes[len - 1] != '\n')
-        text_char(&w->out, '\n');
+    /* The last line may lack its end, or the second byte of it. */
+    char last = len > 0 ? w->raw.bytes[len - 1] : '\n';
+    if (last != '\n')
+        text_str(&w->out, *u->form.end == last ? u->form.end + 1 : u->form.end);
     return err ? err : flush(w, BLOCK);
 }
 
