@@ -33,6 +33,7 @@ same 'every byte, by a script' bytes "$out/got"
 gives 'shortened' 0 'a/b/c.tar.gz a/b/c.tar c.tar.gz a/b c.tar' \
     echo '{} {.} {/} {//} {/.}' ::: a/b/c.tar.gz
 gives 'names that begin with a dot' 0 '.x/.y .y .x .y' echo {.} {/} {//} {/.} ::: .x/.y
+gives 'names of folders' 0 $'. . .\n.. .. .\na/.. .. a' echo {.} {/.} {//} ::: . .. a/..
 gives 'the root' 0 '/z z / z' echo {.} {/} {//} {/.} ::: /z
 gives 'no folder' 0 '. f' echo {//} {.} ::: f.c
 gives 'a column shortened' 0 'x y.b' echo {1/.} {2/} ::: a/x.c ::: q/y.b

@@ -119,12 +119,12 @@ static const char *last_part(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* The end of the path without its extension: a dot at the beginning of a name does not begin
- * one. */
+/* The end of the path without its extension: a dot at the beginning of a name does not begin one,
+ * and the name of the folder above has none. */
 static const char *bare_end(const char *path)
 {
     const char *name = last_part(path), *dot = strrchr(name, '.');
-    return dot && dot > name ? dot : name + strlen(name);
+    return dot && dot > name && strcmp(name, "..") != 0 ? dot : name + strlen(name);
 }
 
 static void add_folder(struct text *to, const char *path)
