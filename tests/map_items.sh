@@ -148,7 +148,10 @@ says 'no such file' 2 'nosuch: No such file' -a nosuch touch ran
 says 'two files' 2 'may be given once' -a nosuch -a nosuch touch ran
 says 'no such folder' 2 'nosuch: No such file' --dir=nosuch touch ran ::: a
 says 'no folder' 2 'Not a directory' --dir=/dev/null touch ran ::: a
-says 'an output without a name' 2 'is empty' -o '' touch ran ::: a
+for option in output log dir; do
+    says "an empty name: $option" 2 "the name after --$option is empty" --$option= touch ran ::: a
+done
+says 'an empty name: items' 2 'the name after --items is empty' -a '' touch ran
 says 'lists and a file' 2 'cannot be combined' -a items touch ran ::: a
 while read -r options; do
     # shellcheck disable=SC2086

@@ -77,6 +77,12 @@ static const struct option names[] = {
 #define read_duration(option, text, to) \
     usage_duration("leat map", EXIT_TROUBLE, option, text, 0, to)
 
+static int read_name(const char *option, const char *name, const char **to)
+{
+    *to = name;
+    return *name ? 0 : plan_refuse("the name after %s is empty", option);
+}
+
 /* Bytes: 16M, 1G; each letter is 1024 times the one before. */
 static int read_size(const char *option, const char *text, int64_t least, int64_t *to)
 {
@@ -237,8 +243,7 @@ static int read_option(struct plan *p, int option, char *argument)
     case 'a':
         if (p->items)
             return plan_refuse("--items may be given once: only lists after ':::' are combined");
-        p->items = argument;
-        return 0;
+        return read_name("--items", argument, &p->items);
     case 'C': return read_separator(p, argument);
     case 'n': return read_per_command(p, argument);
     case OPT_SCRIPT: p->script = true; return 0;
@@ -249,9 +254,7 @@ static int read_option(struct plan *p, int option, char *argument)
     case 'u': p->unordered = true; return 0;
     case 'l': p->lines = true; return 0;
     case OPT_TAG: p->tag = true; return 0;
-    case 'o':
-        p->output = argument;
-        return *argument ? 0 : plan_refuse("the name after --output is empty");
+    case 'o': return read_name("--output", argument, &p->output);
     case OPT_WINDOW:
         wrong = read_unsigned("--window", argument, 1, WINDOW_MOST, &window);
         p->window = window;
@@ -263,10 +266,10 @@ static int read_option(struct plan *p, int option, char *argument)
     case OPT_BACKOFF: return read_duration("--backoff", argument, &p->backoff);
     case OPT_TIMEOUT: return read_timeout(p, argument);
     case OPT_GRACE: return read_duration("--grace", argument, &p->grace);
-    case OPT_LOG: p->log = argument; return 0;
+    case OPT_LOG: return read_name("--log", argument, &p->log);
     case OPT_RESUME: return read_resume(p, argument);
     case OPT_ON: return machines_add(p, argument);
-    case OPT_DIR: p->folder = argument; return 0;
+    case OPT_DIR: return read_name("--dir", argument, &p->folder);
     case OPT_DRY_RUN: p->dry_run = true; return 0;
     case OPT_NO_PROGRESS: p->progress = false; return 0;
     case 'v': p->verbose = true; return 0;
