@@ -9,7 +9,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 
 enum { STREAMS = 2, ROOM_FOR_END = 1024 };
@@ -60,19 +59,10 @@ static void end_result(struct errand *e, enum frame_kind kind, int first, int se
 
 /* ---- starting ---- */
 
-static void count(struct taker *taker, int more)
-{
-    pthread_mutex_lock(&taker->lock);
-    taker->running += (unsigned)more;
-    pthread_mutex_unlock(&taker->lock);
-}
-
 /* False: there is nothing left to wait for, or the worker ends. */
 static bool wait_for_others(struct taker *taker, struct patience *patience)
 {
-    pthread_mutex_lock(&taker->lock);
-    bool alone = !taker->running;
-    pthread_mutex_unlock(&taker->lock);
+    bool alone = !atomic_load_explicit(&taker->running, memory_order_relaxed);
     return shortage_wait(taker->turn, patience, alone, taker->hurry);
 }
 
@@ -204,12 +194,12 @@ static int run_program(struct errand *e)
     e->from[0] = leat_process_out(e->process);
     e->from[1] = leat_process_err(e->process);
     e->to = leat_process_in(e->process);
-    count(e->taker, 1);
+    atomic_fetch_add_explicit(&e->taker->running, 1, memory_order_relaxed);
     int error = attend(e);
     e->took = leat_now() - e->begun;
     for (int i = 0; i < STREAMS && !error; i++)
         drain(e, i);
-    count(e->taker, -1);
+    atomic_fetch_sub_explicit(&e->taker->running, 1, memory_order_relaxed);
     error = error ? error : leat_wait(e->process, &how, LEAT_NEVER);
     if (error)
         return error;

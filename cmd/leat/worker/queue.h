@@ -2,16 +2,14 @@
  *
  * It is a far end of a stage over machines (leat/link.h). Each job is one of its tasks, and the
  * job's result is stored when its program has ended. When the queue gives a job to another worker,
- * or the job's run is forgotten, the task is cancelled, and with it the program and its group.
- *
- * Locking. `lock` guards `running`. */
+ * or the job's run is forgotten, the task is cancelled, and with it the program and its group. */
 #pragma once
 
 #include "shared/queue.h"
 
 #include <leat/leat.h>
 #include <leat/link.h>
-#include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 
 struct taker {
@@ -25,8 +23,7 @@ struct taker {
     leat_mutex *turn; /* of the jobs that cannot start now: shared/shortage.h */
     leat_chan *hurry; /* closed: jobs end now */
     leat_scope *serving;
-    pthread_mutex_t lock;
-    unsigned running; /* programs */
+    _Atomic unsigned running; /* programs; relaxed: only the number is read */
 };
 
 /* Takes jobs until a signal comes. Returns the exit status. */

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 static void print_message(void *arg, const char *message)
@@ -89,7 +88,6 @@ static int work(void *arg)
 int taker_run(struct taker *taker)
 {
     signal(SIGPIPE, SIG_IGN);
-    pthread_mutex_init(&taker->lock, NULL);
     find_host(taker);
     /* The kernel does the work: more workers would only wake each other in vain. */
     int status = leat_main_with(work, taker, &(leat_options){ .workers = 1 });
