@@ -9,7 +9,7 @@
  * long after its host is lost: so a link is only freed when the run is over.
  *
  * Locking. A host's `lock` guards its list of jobs, `lost`, and the members of struct remote that
- * say so. A link's lock is taken under it or under the run's, and no other lock is. */
+ * say so. It may be taken under the run's lock, and a link's lock under both. */
 #pragma once
 
 #include "link/link.h"

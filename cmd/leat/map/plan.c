@@ -8,7 +8,6 @@
 
 #include <getopt.h>
 #include <leat/leat.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
