@@ -48,19 +48,7 @@ static void log_job(struct run *run, const struct job *job)
 {
     if (run->log.fd < 0)
         return;
-    const char *where = job_where(job);
-    struct log_line line = {
-        .number = job->number,
-        .start = job->start,
-        .runtime = (double)job->took / 1e9,
-        .sent = job->sent,
-        .received = job->received,
-        .code = job->timed_out || job->exit.signal ? -1 : job->exit.code,
-        .signal = job->timed_out ? SIGTERM : job->exit.signal,
-        .host = *where ? where : ":",
-        .command = job->command,
-    };
-    int error = log_write(&run->log, &line);
+    int error = log_write(&run->log, job);
     if (error) {
         streams_say(&run->streams, "%s: %s", run->plan->log, strerror(-error));
         end_run(run, true, SIGTERM, EXIT_TROUBLE);

@@ -1,10 +1,12 @@
 #define _GNU_SOURCE
 #include "map/log.h"
 
+#include "map/job.h"
 #include "shared/write.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,13 +164,15 @@ void log_close(struct log *l)
     free(l->entries);
 }
 
-int log_write(struct log *l, const struct log_line *line)
+int log_write(struct log *l, const struct job *job)
 {
     char *text;
-    int len = asprintf(&text, "%llu\t%s\t%.3f\t%10.3f\t%llu\t%llu\t%d\t%d\t%s\n",
-                       (unsigned long long)line->number, line->host, line->start, line->runtime,
-                       (unsigned long long)line->sent, (unsigned long long)line->received,
-                       line->code, line->signal, line->command);
+    const char *where = job_where(job);
+    int len = asprintf(
+        &text, "%llu\t%s\t%.3f\t%10.3f\t%llu\t%llu\t%d\t%d\t%s\n", (unsigned long long)job->number,
+        *where ? where : ":", job->start, (double)job->took / 1e9, (unsigned long long)job->sent,
+        (unsigned long long)job->received, job->timed_out || job->exit.signal ? -1 : job->exit.code,
+        job->timed_out ? SIGTERM : job->exit.signal, job->command);
     if (len < 0)
         return -ENOMEM;
     int error = write_all(l->fd, text, (size_t)len);

@@ -4,6 +4,8 @@
 
 #include "map/plan.h"
 
+struct job;
+
 /* Jobs of an earlier run: a table of digests of their commands. */
 struct log_entry {
     uint64_t digest[2];
@@ -16,15 +18,6 @@ struct log {
     size_t count, size; /* entries of the table: a power of two */
 };
 
-struct log_line {
-    uint64_t number;
-    double start;            /* seconds since 1970 */
-    double runtime;          /* seconds */
-    uint64_t sent, received; /* bytes */
-    int code, signal;
-    const char *host, *command;
-};
-
 /* Opens the log. 0, or the exit status after a message. */
 int log_open(struct log *l, const struct plan *p);
 void log_close(struct log *l);
@@ -34,4 +27,4 @@ bool log_has(struct log *l, const char *command);
 
 /* 0 or a negative errno value. If a write fails, the log is closed: another line might follow a
  * part of this one. */
-int log_write(struct log *l, const struct log_line *line);
+int log_write(struct log *l, const struct job *job);
