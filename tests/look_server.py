@@ -144,6 +144,11 @@ def pieces(mode, number, request):
         for at in range(0, len(answer), 100):
             time.sleep(0.001)
             yield answer[at:at + 100]
+    elif mode == "halts":
+        answer = ok(body)
+        for at in range(0, 300, 100):
+            yield answer[at:at + 100 if at < 200 else None]
+            time.sleep(6)
     elif mode == "unknown-length":
         yield b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + body
     elif mode == "404":

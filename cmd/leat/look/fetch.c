@@ -55,9 +55,11 @@ static void read_answer(leat_io *from, struct text *got, struct reply *r, size_t
             return;
         }
         n = leat_read_until(from, got->bytes + got->len, PIECE, limit);
-        if (n > 0)
-            got->len += (size_t)n;
-    } while (n > 0 && !is_whole(got, r, most, why) && !is_trouble(why));
+        if (n <= 0)
+            break;
+        got->len += (size_t)n;
+        limit = leat_after(FETCH_PATIENCE);
+    } while (!is_whole(got, r, most, why) && !is_trouble(why));
     if (n < 0)
         trouble_error(why, (int)n);
     else if (n == 0 && got->len == 0)

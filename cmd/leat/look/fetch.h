@@ -1,8 +1,9 @@
 /* fetch.h: gets the document, or another thing, from the program, by HTTP.
  *
  * It reads at most FETCH_MOST bytes of a document, or FETCH_MOST_RAW of an answer that is not
- * parsed, and waits at most FETCH_PATIENCE longer than the program needs. Whatever the server
- * sends, the outcome is the body of a whole answer, or a trouble. */
+ * parsed. It waits for the first byte at most FETCH_PATIENCE longer than the program needs, and as
+ * long for each that follows: a long answer may take its time. Whatever the server sends, the
+ * outcome is the body of a whole answer, or a trouble. */
 #pragma once
 
 #include "look/address.h"
