@@ -188,6 +188,14 @@ test_numbers() {
         .includes("4,000 of 1,000,123")')"
 }
 
+# The rate is that of the same batcher, though another one ends.
+test_batchers() {
+    go tab=batchers
+    answers 'next.batchers = [1, 2].slice(n % 2).map(i => ({ id: `g${i}`, scope: "s1",
+        name: `log ${i}`, closed: false, forming: 0, running: 0, batches: 1, items: 1000 / i }));'
+    is 'the rate' 0 "$(js 'return doc.batchers.find(batcher => batcher.id === "g2").rate')"
+}
+
 test_sizes() {
     local look width height tab before=
     go tab=graph
@@ -257,7 +265,7 @@ test_errors() {
 
 begin
 size 1600 1000 light
-all=(rows sorting filter stages pause details names numbers sizes gone downloads)
+all=(rows sorting filter stages pause details names numbers batchers sizes gone downloads)
 for each in ${LOOK_TESTS:-"${all[@]}"}; do
     test_"$each"
     test_errors
