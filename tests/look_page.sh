@@ -196,6 +196,20 @@ test_batchers() {
     is 'the rate' 0 "$(js 'return doc.batchers.find(batcher => batcher.id === "g2").rate')"
 }
 
+# An answer that comes after a later one is not taken, and an exception does not end the looks.
+test_order() {
+    go tab=graph
+    answers 'window.count = n;
+        if (n === 3) await new Promise(done => setTimeout(done, 1500));
+        if (n === 7) next.parties = null;'
+    until_js 'a slow answer' 'count === 3'
+    js 'at("said").textContent = ""; look()' >/dev/null
+    until_js 'later answers' 'count === 6'
+    is 'no other process' '' "$(js 'return at("said").textContent')"
+    until_js 'answers after an exception' 'count > 8'
+    post se/log '{"type": "browser"}' >/dev/null
+}
+
 test_sizes() {
     local look width height tab before=
     go tab=graph
@@ -265,7 +279,7 @@ test_errors() {
 
 begin
 size 1600 1000 light
-all=(rows sorting filter stages pause details names numbers batchers sizes gone downloads)
+all=(rows sorting filter stages pause details names numbers batchers order sizes gone downloads)
 for each in ${LOOK_TESTS:-"${all[@]}"}; do
     test_"$each"
     test_errors
