@@ -121,15 +121,15 @@ if [ -n "${LEAT_LONG-}" ]; then
     look --sort=id >"$out/got" || fail 'an answer with halts'
 fi
 answer token 3
-echo open-sesame >"$out/token"
+echo 'open sesame' >"$out/token"
 look --token="$out/token" >"$out/got" || fail '--token'
-LEAT_LOOK_TOKEN=open-sesame look >"$out/got" || fail 'LEAT_LOOK_TOKEN'
+LEAT_LOOK_TOKEN='open sesame' look >"$out/got" || fail 'LEAT_LOOK_TOKEN'
 LEAT_LOOK_TOKEN=open look --token="$out/token" >"$out/got" || fail '--token before the variable'
 says 'no token' "$at: 401: this look needs a token" "$at"
 LEAT_LOOK_TOKEN=wrong says 'a wrong token' "$at: 401: this look needs a token" "$at"
 says 'no file of a token' "$out/none: No such file or directory" --token="$out/none" "$at"
-printf 'a b\n' >"$out/bad"
-says 'a token with a blank' "$out/bad: its first line is no token" --token="$out/bad" "$at"
+printf 'a b \n' >"$out/bad"
+says 'a token with a blank at its end' "$out/bad: its first line is no token" --token="$out/bad" "$at"
 : >"$out/bad"
 says 'an empty token' "$out/bad: its first line is no token" --token="$out/bad" "$at"
 LEAT_LOOK_TOKEN=$'a\r\nb' says 'a token of lines' 'LEAT_LOOK_TOKEN is no token' "$at"

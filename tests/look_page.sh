@@ -7,14 +7,15 @@
 . "$(dirname "$0")/browser_common.bash"
 if [ $# = 0 ]; then
     mkfifo "$work/input"
-    LEAT_LOOK=127.0.0.1:0 LEAT_WATCH=waits,stacks "$LEAT_PROGRAMS/looked" busy \
+    LEAT_LOOK=127.0.0.1:0 LEAT_LOOK_TOKEN='a b+c' LEAT_WATCH=waits,stacks \
+        "$LEAT_PROGRAMS/looked" busy \
         <"$work/input" 2>"$work/said" &
     exec 9>"$work/input"
     until url=$(sed -n 's/^leat: look at //p' "$work/said") && [ -n "$url" ]; do
         kill -0 $! || { cat "$work/said"; exit 1; }
         sleep 0.1
     done
-    bash "$0" "$url" 9>&-
+    bash "$0" "$url?token=a%20b+c" 9>&-
     status=$?
     exec 9>&-
     wait $! || { echo "the program ends with $?"; status=1; }

@@ -137,8 +137,8 @@ def pieces(mode, number, request):
     if mode == "ok":
         yield ok(body)
     elif mode == "token":
-        yield ok(body) if b"\r\nAuthorization: Bearer open sesame\r\n".replace(b" s", b"-s") \
-            in request else plain("401 Unauthorized", "this look needs a token")
+        yield ok(body) if b"\r\nAuthorization: Bearer open sesame\r\n" in request \
+            else plain("401 Unauthorized", "this look needs a token")
     elif mode == "slow":
         answer = ok(body)
         for at in range(0, len(answer), 100):

@@ -28,6 +28,18 @@ static bool is_plain(const char *text)
     return true;
 }
 
+/* A token may have spaces inside; at its end the head's reader would drop them. */
+static bool is_token(const char *text)
+{
+    size_t n = strlen(text);
+    if (n == 0 || n > TOKEN_MOST || text[0] == ' ' || text[n - 1] == ' ')
+        return false;
+    for (; *text; text++)
+        if (*text < ' ' || *text >= 0x7f)
+            return false;
+    return true;
+}
+
 /* The beginning of the port, at its colon; NULL if there is none. Colons in brackets belong to the
  * host. */
 static const char *find_port(const char *host)
@@ -105,7 +117,7 @@ static void read_file(struct address *a, const char *path, struct trouble *why)
     size_t len = strcspn(line, "\r\n");
     copy(a->token, sizeof a->token, line, len < TOKEN_MOST ? len : TOKEN_MOST, why);
     line[len] = '\0';
-    if (len == 0 || len > TOKEN_MOST || !is_plain(line))
+    if (!is_token(line))
         trouble_say(why, "%s: its first line is no token", path);
 }
 
@@ -114,7 +126,7 @@ void address_read_token(struct address *a, const char *path, struct trouble *why
     const char *variable = getenv("LEAT_LOOK_TOKEN");
     if (path)
         read_file(a, path, why);
-    else if (variable && (strlen(variable) > TOKEN_MOST || !is_plain(variable)))
+    else if (variable && *variable && !is_token(variable))
         trouble_say(why, "LEAT_LOOK_TOKEN is no token");
     else if (variable)
         strcpy(a->token, variable); /* NOLINT: there is room */
