@@ -2,6 +2,11 @@
  * command the terminal that shows them. */
 #include "dumps.h"
 
+#include "dump/print.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
 static bool is_clean(const char *text)
 {
     for (const unsigned char *at = (const unsigned char *)text; *at; at++)
@@ -35,8 +40,42 @@ static void test_odd_names(void **state)
     CHECK_IS(0, leat_main(odd_names, NULL));
 }
 
-int main(void)
+/* ---- the name of the program's file, which a place in it begins with ---- */
+
+static void print_place(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_odd_names) };
+    lt_print_code(stdout, (const void *)(uintptr_t)test_odd_names, "\"\\");
+}
+
+/* Runs this program again, under another name. */
+static void test_odd_file(void **state)
+{
+    int ends[2];
+    char text[100] = "";
+    (void)state;
+    skip_under_emulation();
+    CHECK_IS(0, pipe(ends));
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[1], STDOUT_FILENO);
+        execl("/proc/self/exe", "/x/q\"u\\o\nte", "place", NULL);
+        _exit(1);
+    }
+    close(ends[1]);
+    CHECK_IS(child, waitpid(child, NULL, 0));
+    CHECK(read(ends[0], text, sizeof text - 1) > 0);
+    close(ends[0]);
+    CHECK(strstr(text, "q\\\"u\\\\o?te+0x") == text);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_odd_names),
+                                        cmocka_unit_test(test_odd_file) };
+    (void)argv;
+    if (argc > 1) {
+        print_place();
+        return 0;
+    }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,7 +35,7 @@ static void draw_record(FILE *to, const struct lt_look *look, const struct lt_re
     }
     if (record->code) {
         fputs("\\n", to);
-        lt_print_code(to, record->code);
+        lt_print_code(to, record->code, "\"\\");
     }
     if (record->thing == LT_A_CHANNEL)
         fprintf(to, "\\n%zu of %zu%s", record->length, record->capacity,

@@ -29,31 +29,33 @@ static const struct link_map *find_code(const void *code, Dl_info *info)
 
 /* A place in a file, as addr2line expects it, also in a program that is not
  * position-independent. */
-static void print_place(FILE *to, const void *code, const Dl_info *info, const struct link_map *map)
+static void print_place(FILE *to, const void *code, const Dl_info *info, const struct link_map *map,
+                        const char *escaped)
 {
     const char *slash = map && info->dli_fname ? strrchr(info->dli_fname, '/') : NULL;
-    if (!map || !info->dli_fname)
+    if (!map || !info->dli_fname) {
         fprintf(to, "%p", code);
-    else
-        fprintf(to, "%s+0x%zx", slash ? slash + 1 : info->dli_fname,
-                (size_t)((uintptr_t)code - map->l_addr));
+        return;
+    }
+    lt_print_name(to, slash ? slash + 1 : info->dli_fname, escaped);
+    fprintf(to, "+0x%zx", (size_t)((uintptr_t)code - map->l_addr));
 }
 
-void lt_print_code(FILE *to, const void *code)
+void lt_print_code(FILE *to, const void *code, const char *escaped)
 {
     Dl_info info;
     const struct link_map *map = find_code(code, &info);
     if (info.dli_sname && info.dli_saddr == code)
         fputs(info.dli_sname, to);
     else
-        print_place(to, code, &info, map);
+        print_place(to, code, &info, map, escaped);
 }
 
-void lt_print_frame(FILE *to, const void *code)
+void lt_print_frame(FILE *to, const void *code, const char *escaped)
 {
     Dl_info info;
     const struct link_map *map = find_code(code, &info);
-    print_place(to, code, &info, map);
+    print_place(to, code, &info, map, escaped);
     if (info.dli_sname)
         fprintf(to, " %s+0x%zx", info.dli_sname,
                 (size_t)((const char *)code - (const char *)info.dli_saddr));
@@ -179,7 +181,7 @@ static void print_who(FILE *to, enum lt_thing thing, uint32_t number,
     }
     if (record && record->code) {
         fputs(" ", to);
-        lt_print_code(to, record->code);
+        lt_print_code(to, record->code, "");
     }
 }
 
@@ -214,7 +216,7 @@ static void print_aim(FILE *to, const struct lt_look *look, const struct lt_aim_
         break;
     case LT_FOR_CALL:
         fputs("for a call of ", to);
-        lt_print_code(to, aim->object);
+        lt_print_code(to, aim->object, "");
         break;
     }
 }
@@ -276,7 +278,7 @@ static void print_frames(FILE *to, const struct lt_frames *frames, unsigned dept
     for (size_t i = 0; frames && i < frames->count; i++) {
         indent(to, depth);
         fputs("at ", to);
-        lt_print_frame(to, frames->code[i]);
+        lt_print_frame(to, frames->code[i], "");
         fputs("\n", to);
     }
     if (frames && frames->count == LT_FRAMES) {

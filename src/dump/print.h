@@ -16,11 +16,11 @@ extern const struct lt_word_of_thing {
     char letter;
 } lt_things[LT_THINGS];
 
-/* Writes a function's name, if the linker left one, else its place in its file, for addr2line. */
-void lt_print_code(FILE *to, const void *code);
-
-/* Writes a call of a stack: its place for addr2line, and its name if the linker left one. */
-void lt_print_frame(FILE *to, const void *code);
+/* lt_print_code writes a function's name, if the linker left one, else its place in its file, for
+ * addr2line. lt_print_frame writes a call of a stack: its place, and its name if the linker left
+ * one. `escaped`: see lt_print_name. */
+void lt_print_code(FILE *to, const void *code, const char *escaped);
+void lt_print_frame(FILE *to, const void *code, const char *escaped);
 
 /* Writes a name that the program chose, with a backslash before each character of `escaped`, and
  * a `?` for what would break the line or command a terminal: control characters, and bytes that are

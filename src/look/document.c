@@ -69,14 +69,15 @@ static void put_scope(FILE *to, const char *key, const struct lt_look *look, siz
 }
 
 /* A function or a call, as a text. NULL: null. */
-static void put_code(FILE *to, const char *key, void (*print)(FILE *to, const void *code),
+static void put_code(FILE *to, const char *key,
+                     void (*print)(FILE *to, const void *code, const char *escaped),
                      const void *code)
 {
     char *text = NULL;
     size_t size;
     FILE *file = code ? open_memstream(&text, &size) : NULL;
     if (file) {
-        print(file, code);
+        print(file, code, "");
         fclose(file);
     }
     put_text(to, key, text);
