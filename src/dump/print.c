@@ -221,9 +221,10 @@ static void print_aim(FILE *to, const struct lt_look *look, const struct lt_aim_
     }
 }
 
+/* With a bound, so that a dump of many scopes inside each other stays short. */
 static void indent(FILE *to, unsigned depth)
 {
-    fprintf(to, "%*s", (int)(2 * depth), "");
+    fprintf(to, "%*s", depth < 32 ? (int)(2 * depth) : 64, "");
 }
 
 /* ---- lines ---- */
