@@ -155,7 +155,7 @@ static const struct status {
     const char *reason, *line; /* the message for the user */
 } statuses[] = {
     { 200, "OK", "" },
-    { 400, "Bad Request", "the request is none that a look knows; a trace has 0.1 to 60 seconds" },
+    { 400, "Bad Request", "the request is none that a look knows; a trace has 60 seconds at most" },
     { 401, "Unauthorized", "the token is missing or wrong" },
     { 403, "Forbidden", "asked by another user, or by way of another site" },
     { 404, "Not Found", "there are /, /json, /dump, /graph and /trace" },
