@@ -171,6 +171,7 @@ static int requests(void *unused)
     CHECK_IS(403, ask_with("/json", "Host: 128.0.0.1\r\n"));
     CHECK_IS(403, ask_with("/json", "Host: localhost.example.org\r\n"));
     CHECK_IS(403, ask_with("/trace", "Host: localhost\r\nSec-Fetch-Site: cross-site\r\n"));
+    CHECK_IS(403, ask_with("/trace", "Host: localhost\r\nSec-Fetch-Site: cross-site \t\r\n"));
     CHECK_IS(400, ask("/trace?seconds=0"));
     CHECK_IS(400, ask("/trace?seconds=61"));
     CHECK_IS(400, ask("/trace?seconds=1e1"));

@@ -38,6 +38,12 @@ static char *end_line(char *line)
     return end + 2;
 }
 
+static void cut_blanks(char *line)
+{
+    for (size_t n = strlen(line); n && (line[n - 1] == ' ' || line[n - 1] == '\t'); n--)
+        line[n - 1] = 0;
+}
+
 /* The header's value, if the line has that name. */
 static const char *value_of(const char *line, const char *name)
 {
@@ -87,6 +93,7 @@ static int parse(struct request *to, char *head, size_t n)
     int status = take_target(to, head);
     for (char *next; !status && *line; line = next) {
         next = end_line(line);
+        cut_blanks(line);
         take_header(to, line);
     }
     return status;
