@@ -10,6 +10,7 @@
 enum { ANSWER = 1 << 20 };
 
 static char folder[64], path[128], address[160], answer[ANSWER];
+static bool was_reset; /* the connection, after the answer */
 
 static inline int make_folder(void **state)
 {
@@ -50,6 +51,7 @@ static inline int hear(int fd)
     int status = 0;
     while ((got = read(fd, answer + n, sizeof answer - 1 - n)) > 0)
         n += (size_t)got;
+    was_reset = got < 0;
     answer[n] = 0;
     close(fd);
     CHECK(n < sizeof answer - 1);

@@ -72,6 +72,14 @@ static void leave(struct client *c)
     c->fd = -1;
 }
 
+/* Reads what the client has sent after its head, for a while: a UNIX socket that is closed with
+ * unread bytes resets the connection. */
+static void drop_rest(struct client *c)
+{
+    for (int i = 0; i < 64 && recv(c->fd, c->head, LONGEST_HEAD, 0) > 0; i++) {
+    }
+}
+
 static void send_more(struct client *c)
 {
     ssize_t n = send(c->fd, c->answer.bytes + c->sent, c->answer.length - c->sent, MSG_NOSIGNAL);
@@ -83,6 +91,7 @@ static void send_more(struct client *c)
         leave(c);
     } else if (c->sent == c->answer.length) {
         shutdown(c->fd, SHUT_WR);
+        drop_rest(c);
         leave(c);
     }
 }
