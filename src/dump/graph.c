@@ -85,8 +85,7 @@ static void draw_aims(FILE *to, const struct lt_look *look, const struct lt_reco
 /* Draws who holds a mutex, so that a deadlock shows as a circle. */
 static void draw_holder(FILE *to, const struct lt_look *look, const struct lt_record *record)
 {
-    const struct lt_record *holder =
-        record->thing == LT_A_CHANNEL ? lt_look_find_holder(look, record) : NULL;
+    const struct lt_record *holder = lt_look_find_holder(look, record);
     if (!holder)
         return;
     fputs("  ", to);
@@ -141,11 +140,10 @@ void lt_draw(FILE *to, const struct lt_look *look)
     draw_scopes(to, look);
     for (size_t i = lt_look_first_record(look, LT_NOWHERE); i < look->record_count; i++)
         draw_record(to, look, look->records[i]);
-    for (size_t i = 0; i < look->record_count; i++)
+    for (size_t i = 0; i < look->record_count; i++) {
         draw_aims(to, look, look->records[i]);
-    for (size_t i = 0; i < look->record_count; i++)
         draw_holder(to, look, look->records[i]);
-    for (size_t i = 0; i < look->record_count; i++)
         draw_ends(to, look->records[i]);
+    }
     fputs("}\n", to);
 }

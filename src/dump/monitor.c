@@ -122,7 +122,6 @@ static void report(const struct hold *hold, unsigned worker, const char *how, in
                 hold->running ? "task" : "block or callback", how, worker, ms);
 }
 
-/* Sets the number and the name of the task. */
 static void look_at_running(struct hold *hold, const struct lt_worker *worker)
 {
     char name[sizeof hold->name];

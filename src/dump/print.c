@@ -167,10 +167,6 @@ size_t lt_resident(const char *low, size_t size)
 static void print_who(FILE *to, enum lt_thing thing, uint32_t number,
                       const struct lt_record *record)
 {
-    if (thing == LT_A_DESCRIPTOR) {
-        lt_print_descriptor(to, number);
-        return;
-    }
     bool nameless = thing == LT_A_THREAD && !(record && record->name);
     fprintf(to, "%s%s", nameless ? "a " : "", lt_things[thing].word);
     if (number)

@@ -54,7 +54,6 @@ struct story {
     size_t slice_count, item_count, fact_count;
 };
 
-/* The number of each. */
 struct counts {
     size_t slices, items, facts;
 };

@@ -5,22 +5,17 @@
 
 #include <errno.h>
 
-static uint64_t read_count(const _Atomic uint64_t *count)
-{
-    return atomic_load_explicit(count, memory_order_relaxed);
-}
-
 void lt_count(leat_counts *counts, const struct lt_worker *worker)
 {
     const struct lt_tally *tally = &worker->tally;
-    counts->switches += read_count(&tally->switches);
-    counts->started += read_count(&tally->started);
-    counts->received += read_count(&tally->received);
-    counts->stolen += read_count(&tally->stolen);
-    counts->moved += read_count(&tally->moved);
-    counts->sleeps += read_count(&tally->sleeps);
-    counts->timers += read_count(&tally->timers);
-    counts->stacks_free += read_count(&tally->magazine);
+    counts->switches += lt_tally_get(&tally->switches);
+    counts->started += lt_tally_get(&tally->started);
+    counts->received += lt_tally_get(&tally->received);
+    counts->stolen += lt_tally_get(&tally->stolen);
+    counts->moved += lt_tally_get(&tally->moved);
+    counts->sleeps += lt_tally_get(&tally->sleeps);
+    counts->timers += lt_tally_get(&tally->timers);
+    counts->stacks_free += lt_tally_get(&tally->magazine);
 }
 
 /* The counts that belong to no worker. */

@@ -47,7 +47,6 @@ struct lt_scope_record {
 
 #define LT_NOWHERE SIZE_MAX
 
-/* A worker. */
 struct lt_worker_record {
     bool answered;
     const struct lt_record *running; /* or NULL */

@@ -122,7 +122,6 @@ void lt_pad_aim(struct lt_pad *pad, struct lt_record *record, enum lt_aim aim, c
     record->last_aim = one;
 }
 
-/* A copy; NULL for NULL. */
 static const char *copy_text(struct lt_pad *pad, const char *text)
 {
     return text ? copy(pad, text, strlen(text) + 1) : NULL;

@@ -8,7 +8,6 @@
 #include <getopt.h>
 #include <leat/base.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char help[] =

@@ -3,8 +3,6 @@
 #include "look/head.h"
 #include "look/shown.h"
 
-#include <string.h>
-
 static const char hints[] = "q quit  Tab list  s sort  r reverse  / filter  p pause  Enter details"
                             "  h help";
 
