@@ -49,9 +49,9 @@ static bool remove_stale(const leat_address *address, const char *path)
     return refused && unlink(path) == 0;
 }
 
-/* Without the lock, two programs could serve at one path: a socket that is bound and does not listen
- * yet looks like one whose program was killed. Returns the descriptor of the folder, or -1. It is
- * not locked if others keep the lock for longer than a program needs here. */
+/* Without the lock, two programs could serve at one path: a socket that is bound and does not
+ * listen yet looks like one whose program was killed. Returns the descriptor of the folder, or -1.
+ * It is not locked if others keep the lock for longer than a program needs here. */
 static int lock_folder(const char *path)
 {
     char copy[sizeof(struct sockaddr_un)];
@@ -83,8 +83,8 @@ static void report_port(const struct lt_place *place)
         dprintf(STDERR_FILENO, "leat: look at http://%s/\n", text);
 }
 
-/* In this order: while the socket is open, no other file gets its file's number, and no other program
- * takes the file for one that was left. */
+/* In this order: while the socket is open, no other file gets its file's number, and no other
+ * program takes the file for one that was left. */
 void lt_place_close(struct lt_place *place)
 {
     int saved = errno;
