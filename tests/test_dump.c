@@ -315,31 +315,6 @@ static void test_known(void **state)
     run_on(1, known);
 }
 
-/* The lines of scopes deep inside others are indented no further. */
-static int deep(void *unused)
-{
-    enum { DEPTH = 50, LEVELS = 32 };
-    leat_scope *scopes[DEPTH];
-    size_t most = 0;
-    (void)unused;
-    for (size_t i = 0; i < DEPTH; i++)
-        CHECK(scopes[i] = leat_scope_open(LEAT_NEVER));
-    char *text = dump_with(leat_dump);
-    for (const char *line = text; line; line = strchr(line + 1, '\n'))
-        most = strspn(line + 1, " ") > most ? strspn(line + 1, " ") : most;
-    CHECK_IS(2 * LEVELS, most);
-    free(text);
-    for (size_t i = DEPTH; i-- > 0;)
-        CHECK_IS(0, leat_scope_close(scopes[i]));
-    return 0;
-}
-
-static void test_deep(void **state)
-{
-    (void)state;
-    run_on(1, deep);
-}
-
 static int names(void *unused)
 {
     (void)unused;
@@ -513,7 +488,7 @@ int main(void)
         cmocka_unit_test(test_known),        cmocka_unit_test(test_names_and_stacks),
         cmocka_unit_test(test_errors),       cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_stuck_worker), cmocka_unit_test(test_since),
-        cmocka_unit_test(test_starved),      cmocka_unit_test(test_deep),
+        cmocka_unit_test(test_starved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

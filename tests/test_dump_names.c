@@ -1,5 +1,5 @@
 /* test_dump_names.c: a name that a program makes of its input can neither break a dump's lines nor
- * command the terminal that shows them. */
+ * command the terminal that shows them; and scopes deep inside others do not widen the lines. */
 #include "dumps.h"
 
 #include "dump/print.h"
@@ -68,10 +68,38 @@ static void test_odd_file(void **state)
     CHECK(strstr(text, "q\\\"u\\\\o?te+0x") == text);
 }
 
+/* The lines of scopes deep inside others are indented no further. */
+static int deep(void *unused)
+{
+    enum { DEPTH = 50, LEVELS = 32 };
+    leat_scope *scopes[DEPTH];
+    size_t most = 0;
+    (void)unused;
+    for (size_t i = 0; i < DEPTH; i++)
+        CHECK(scopes[i] = leat_scope_open(LEAT_NEVER));
+    char *text = dump_with(leat_dump);
+    for (const char *line = text; line; line = strchr(line + 1, '\n'))
+        most = strspn(line + 1, " ") > most ? strspn(line + 1, " ") : most;
+    CHECK_IS(2 * LEVELS, most);
+    free(text);
+    for (size_t i = DEPTH; i-- > 0;)
+        CHECK_IS(0, leat_scope_close(scopes[i]));
+    return 0;
+}
+
+static void test_deep(void **state)
+{
+    (void)state;
+    run_on(1, deep);
+}
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_odd_names),
-                                        cmocka_unit_test(test_odd_file) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_odd_names),
+        cmocka_unit_test(test_odd_file),
+        cmocka_unit_test(test_deep),
+    };
     (void)argv;
     if (argc > 1) {
         print_place();

@@ -1,5 +1,5 @@
-/* test_look_merge.c: what a look makes of several records of one thing, and of things whose scope it
- * has not found. The records are made here: in a program, such moments are rare. */
+/* test_look_merge.c: what a look makes of several records of one thing, and of things whose scope
+ * it has not found. The records are made here: in a program, such moments are rare. */
 #include "support.h"
 
 #include "base/alloc.h"

@@ -72,8 +72,8 @@ static bool set_state(struct input *input, unsigned state)
     return had_solos != (mix->solos != 0);
 }
 
-/* What an input that holds no item does with the next: 0 to play, or any of REMOVED, LEAT_MIX_PAUSE,
- * LEAT_MIX_MUTE. If it is removed, it cannot be added again. */
+/* What an input that holds no item does with the next: 0 to play, or any of REMOVED,
+ * LEAT_MIX_PAUSE, LEAT_MIX_MUTE. If it is removed, it cannot be added again. */
 static unsigned role(struct input *input)
 {
     leat_mix *mix = input->mix;

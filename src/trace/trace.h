@@ -23,8 +23,8 @@ int lt_trace_begin(const char *file);
 void lt_trace_end(void);
 
 /* Begins a late trace. It also makes a look, for the names of tasks that have started before: so it
- * waits for the workers as a dump does, but 20 ms at most. 0; -EBUSY: a trace, whole or late, is being
- * taken already; -ENOMEM.
+ * waits for the workers as a dump does, but 20 ms at most. 0; -EBUSY: a trace, whole or late, is
+ * being taken already; -ENOMEM.
  *
  * Any thread or task may call it that ends before lt_trace_end, even during leat_stop: leat joins
  * its own threads first. If two call it at once, one of them gets -EBUSY. */
