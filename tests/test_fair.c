@@ -149,6 +149,59 @@ static int starting_tasks_let_others_go_on(void *arg)
 }
 ON_WORKERS(starting_tasks_let_others_go_on);
 
+/* Families keep the local queue of the only worker full. A task that a thread starts still has its
+ * turn, and long before each family has had many. */
+enum { FAMILIES = 2 * LT_LOCAL_QUEUE_SIZE + 8 };
+static _Atomic int births, births_before_stranger;
+
+static int bear_the_next(void *arg)
+{
+    struct family *family = arg;
+    atomic_fetch_add(&births, 1);
+    if (go_on(family->since))
+        CHECK_IS(0, leat_go(family->scope, bear_the_next, family));
+    return 0;
+}
+
+static int note_births(void *arg)
+{
+    atomic_store(&births_before_stranger, atomic_load(&births));
+    return say_enough(arg);
+}
+
+/* Reads the count when the task is already queued, so that a pause of this thread does no harm. */
+static void *start_a_stranger(void *scope)
+{
+    static int already;
+    CHECK_IS(0, leat_go(scope, note_births, NULL));
+    already = atomic_load(&births);
+    return &already;
+}
+
+static int families_let_a_stranger_start(void *arg)
+{
+    enum { MANY = 50 };
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    struct family family = { s, leat_now() };
+    pthread_t thread;
+    void *already;
+    atomic_store(&enough, false);
+    for (int i = 0; i < FAMILIES; i++)
+        CHECK_IS(0, leat_go(s, bear_the_next, &family));
+    CHECK_IS(0, pthread_create(&thread, NULL, start_a_stranger, s));
+    CHECK_IS(0, leat_scope_close(s));
+    CHECK_IS(0, pthread_join(thread, &already));
+    CHECK(atomic_load(&births_before_stranger) - *(int *)already < MANY * FAMILIES);
+    return 0;
+}
+
+static void strangers_start(void **state)
+{
+    (void)state;
+    run_on(1, families_let_a_stranger_start);
+}
+
 /* On one worker, a crowd of blocks that start lets a task run that is ready, or that sleeps for a
  * moment. A task that yields runs after the parties in the worker's local queue. */
 enum { CROWD = 20000 };
@@ -350,6 +403,7 @@ int main(void)
         TESTS_ON_WORKERS(yielding_tasks_let_a_woken_one_run),
         TESTS_ON_WORKERS(starting_tasks_let_others_go_on),
         TESTS_ON_WORKERS(talking_tasks_let_others_run),
+        cmocka_unit_test(strangers_start),
         cmocka_unit_test(blocks_let_others_go_on),
         cmocka_unit_test(stages_let_others_start_on_1),
         cmocka_unit_test(start_in_turn),

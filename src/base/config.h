@@ -101,7 +101,7 @@ enum {
     LT_BLOCK_CALLS = 64,  /* blocks that call each other on one stack: deeper ones are queued */
     LT_TICK_SHIFT = 10,   /* the timer wheel's tick: 2^10 ns, about a microsecond */
     LT_CHAIN_SCAN = 64,   /* timers read for the exact next deadline before a sleep */
-    LT_GLOBAL_TURN = 61,  /* one start in this many tries the global queue first */
+    LT_GLOBAL_TURN = 61,  /* one look for an unstarted party in this many tries the global queue */
     LT_BIAS_AFTER = 64,   /* times in a row a worker takes a lock until it owns it */
     LT_BIAS_TRIALS = 64,  /* owned locks taken back, in all, before their share counts */
     LT_SIM_ROOM = 64,     /* parties a seeded world chooses among without more memory */

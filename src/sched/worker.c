@@ -144,6 +144,18 @@ bool lt_worker_drain(struct lt_worker *worker)
     return true;
 }
 
+/* While a full local queue makes room for parties of the global queue, new ones go there, too. Only
+ * a little room: tasks that each start several are best run where they were started, and the global
+ * queue keeps those that come too fast. */
+static bool push_new(struct lt_worker *worker, struct lt_party *party)
+{
+    enum { FULL = LT_LOCAL_QUEUE_SIZE, ROOM = LT_LOCAL_QUEUE_SIZE / 64 };
+    struct lt_local_queue *queue = &worker->local_queue;
+    if (LT_UNLIKELY(worker->makes_room))
+        worker->makes_room = lt_local_queue_length(queue) >= FULL - ROOM;
+    return !worker->makes_room && lt_local_queue_push(queue, party);
+}
+
 void lt_launch(struct lt_party *party)
 {
     struct lt_worker *worker = lt_current_worker();
@@ -152,7 +164,7 @@ void lt_launch(struct lt_party *party)
         lt_idle_call();
         return;
     }
-    if (LT_UNLIKELY(!lt_local_queue_push(&worker->local_queue, party)))
+    if (LT_UNLIKELY(!push_new(worker, party)))
         lt_global_queue_push(worker, party);
     lt_worker_notify(worker);
 }
@@ -219,18 +231,22 @@ static void count(struct lt_worker *worker)
 }
 
 /* An unstarted party: taken before, from the local queue, or from the global queue. Now and then
- * the global queue comes first, so that a local queue that never runs empty does not keep it
- * waiting. */
+ * the worker takes from the global queue, too, so that a local queue that never runs empty does not
+ * keep it waiting. The local queue may even be full, as each party that starts makes another one.
+ * So it is popped first, and then makes more room for the next time. */
 static struct lt_party *next_new(struct lt_worker *worker)
 {
+    struct lt_local_queue *queue = &worker->local_queue;
     struct lt_party *party = worker->pending;
     worker->pending = NULL;
-    if (!party && ++worker->starts % LT_GLOBAL_TURN == 0)
-        lt_global_queue_take(worker);
-    if (!party)
-        party = lt_local_queue_pop(&worker->local_queue);
-    if (!party && lt_global_queue_take(worker))
-        party = lt_local_queue_pop(&worker->local_queue);
+    if (party)
+        return party;
+    bool turn = ++worker->looks % LT_GLOBAL_TURN == 0;
+    party = lt_local_queue_pop(queue);
+    if ((turn || !party) && lt_global_queue_take(worker)) {
+        worker->makes_room = lt_local_queue_length(queue) == LT_LOCAL_QUEUE_SIZE;
+        party = party ? party : lt_local_queue_pop(queue);
+    }
     return party;
 }
 

@@ -115,7 +115,8 @@ struct lt_worker {
     unsigned block_calls;                   /* on its stack, of leat_block_call */
     bool surplus;                           /* active beside others that keep all processors busy */
     bool started_last;        /* the last thing run was a task's start: a ready party is next */
-    unsigned starts;          /* of parties that had not started */
+    bool makes_room;          /* in its full local queue, for the global queue's parties */
+    unsigned looks;           /* for an unstarted party */
     struct lt_party *pending; /* taken from the local queue, to start next */
     struct lt_stack *ended;   /* a stack to be unmapped once it has been left */
     struct lt_taken_units units;
