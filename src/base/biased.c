@@ -4,8 +4,6 @@
 #include "base/barrier.h"
 #include "base/config.h"
 
-#include <sched.h>
-
 /* `possible`: the kernel has the barrier; set before the threads start that read it, and cleared
  * only to save time. `given`, `taken_back`: locks that have got an owner, and lost it. Relaxed:
  * they order nothing. */
@@ -43,13 +41,8 @@ static void take_back(struct lt_biased *biased, uintptr_t next)
     pass_barrier();
     /* Acquire: sees what the owner wrote under the lock. The loop is short, since an owner never
      * waits while it holds the lock. */
-    for (unsigned i = 0; atomic_load_explicit(&biased->grip, memory_order_acquire) != LT_LOOSE;
-         i++) {
-        if (i < 64)
-            lt_pause();
-        else
-            sched_yield();
-    }
+    for (unsigned i = 0; atomic_load_explicit(&biased->grip, memory_order_acquire) != LT_LOOSE; i++)
+        lt_lock_await(i);
     biased->streak = 0;
 }
 

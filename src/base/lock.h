@@ -27,6 +27,9 @@ struct lt_lock {
 void lt_lock_contended(struct lt_lock *lock, uint8_t found);
 void lt_lock_contended_soon(struct lt_lock *lock, uint8_t found);
 
+/* A step of a loop that waits while another thread does little more. `round`: the steps before. */
+void lt_lock_await(unsigned round);
+
 static inline void lt_unlock(struct lt_lock *lock)
 {
     /* Relaxed: a mark that is missed is made again. */

@@ -4,8 +4,6 @@
 #include "base/barrier.h"
 #include "base/config.h"
 
-#include <sched.h>
-
 void lt_owned_init(struct lt_owned_lock *lock)
 {
     /* Relaxed: nobody visits before the owner's thread starts. Atomic stores, since a thread that
@@ -32,16 +30,10 @@ static unsigned enter_and_look(struct lt_owned_lock *lock)
 /* Leaves, and waits until the visitor has left, too. */
 static void wait_outside(struct lt_owned_lock *lock)
 {
-    enum { PAUSES = 256 };
     /* Release: the visitor sees what the owner wrote inside. */
     atomic_store_explicit(&lock->inside, false, memory_order_release);
-    for (unsigned i = 0; atomic_load_explicit(&lock->calls, memory_order_relaxed) & LT_VISITED;
-         i++) {
-        if (i < PAUSES)
-            lt_pause();
-        else
-            sched_yield();
-    }
+    for (unsigned i = 0; atomic_load_explicit(&lock->calls, memory_order_relaxed) & LT_VISITED; i++)
+        lt_lock_await(i);
     lock->entries = 0;
 }
 

@@ -8,7 +8,6 @@
 #include <leat/task.h>
 
 #include <errno.h>
-#include <sched.h>
 
 /* ---- leat_blocking ---- */
 
@@ -86,8 +85,8 @@ static void leave_scope(struct lt_thread *thread, leat_scope *scope)
     lt_unlock(&scope->lock);
     /* Acquire pairs with the canceller's release: the canceller is done with the thread. Until then
      * it makes at most one system call. */
-    while (atomic_load_explicit(&thread->pinned, memory_order_acquire))
-        sched_yield();
+    for (unsigned i = 0; atomic_load_explicit(&thread->pinned, memory_order_acquire); i++)
+        lt_lock_await(i);
     thread->party.scope = NULL;
     thread->name = NULL;
 }
