@@ -150,6 +150,11 @@ static struct lt_worker *worker_map(void)
     return worker;
 }
 
+static void clear(struct lt_worker *worker, size_t from, size_t to)
+{
+    memset((char *)worker + from, 0, to - from);
+}
+
 static struct lt_worker *worker_get(const struct lt_runtime *rt)
 {
     struct lt_worker *worker = *kept_for(rt);
@@ -158,14 +163,13 @@ static struct lt_worker *worker_get(const struct lt_runtime *rt)
     *kept_for(rt) = worker->next_idle;
     /* The last part is zero already, and other threads may still read it. They may also read
      * `own.calls`, which lt_owned_init sets, and take the shared timers' lock: a thread that stops
-     * a timer which has just fired learns so under that lock. */
-    enum {
-        BEGIN = offsetof(struct lt_worker, ready_head),
-        LOCK = offsetof(struct lt_worker, shared_timers.lock),
-        AFTER = LOCK + sizeof(struct lt_biased)
-    };
-    memset((char *)worker + BEGIN, 0, LOCK - BEGIN);
-    memset((char *)worker + AFTER, 0, offsetof(struct lt_worker, inbox) - AFTER);
+     * a timer which has just fired learns so under that lock. The wheels and the slots of the local
+     * queue stay as they are: most of their memory has never been touched. */
+#define AT(member) offsetof(struct lt_worker, member)
+    clear(worker, AT(ready_head), AT(wheel));
+    clear(worker, AT(shared_timers.called), AT(shared_timers.wheel));
+    clear(worker, AT(shared_timers.due), AT(local_queue.slots));
+#undef AT
     return worker;
 }
 

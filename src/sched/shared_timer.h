@@ -59,7 +59,7 @@ struct lt_shared_timers {
     struct lt_job job;
 };
 
-/* All but the lock must be zero. */
+/* All but the lock and the wheel must be zero. */
 void lt_shared_timers_init(struct lt_shared_timers *timers, int64_t now);
 
 /* Sets a shared timer that is not set; its `fire` and `holds` are. It goes to the current worker,
