@@ -74,16 +74,29 @@ void lt_stack_pool_open(size_t stack_size)
  * do so for itself.) Returns how many were done, from the first. */
 static size_t advise(const struct iovec *pieces, size_t n, int advice)
 {
-    /* A kernel without the call is only asked once. Relaxed: a hint. */
+    /* Asked only once if the kernel has no such call (ENOSYS) or does not let a process name itself
+     * (EBADF), or if a sandbox refuses (EPERM). Relaxed: a hint. */
     static _Atomic bool absent;
     if (pool.on_valgrind || atomic_load_explicit(&absent, memory_order_relaxed))
         return 0;
     int saved = errno;
     long bytes = syscall(SYS_process_madvise, PIDFD_SELF_PROCESS, pieces, n, advice, 0);
-    if (bytes < 0 && errno == ENOSYS)
+    if (bytes < 0 && (errno == ENOSYS || errno == EBADF || errno == EPERM))
         atomic_store_explicit(&absent, true, memory_order_relaxed);
     errno = saved;
     return bytes < 0 ? 0 : (size_t)bytes / pieces->iov_len;
+}
+
+/* Installs a guard that is no mapping. (Since Linux 6.13.) */
+static bool install_light_guard(char *low)
+{
+    static _Atomic bool absent; /* as in advise */
+    if (atomic_load_explicit(&absent, memory_order_relaxed))
+        return false;
+    bool installed = madvise(low, pool.guard, MADV_GUARD_INSTALL) == 0;
+    if (!installed && errno == EINVAL)
+        atomic_store_explicit(&absent, true, memory_order_relaxed);
+    return installed;
 }
 
 /* A stack works without a guard: past the limit that is better than refusing the task. True if the
@@ -92,7 +105,7 @@ static bool install_guard(char *low)
 {
     int saved = errno;
     bool mapped = false;
-    if (madvise(low, pool.guard, MADV_GUARD_INSTALL) != 0) {
+    if (!install_light_guard(low)) {
         size_t before = atomic_fetch_add_explicit(&pool.guard_mappings, 1, memory_order_relaxed);
         mapped = before < LT_GUARD_LIMIT && mprotect(low, pool.guard, PROT_NONE) == 0;
         if (!mapped)
