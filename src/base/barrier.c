@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/membarrier.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -60,8 +61,11 @@ LT_COLD static bool visit_processors(void)
         else
             refused = errno != EINVAL;
     }
-    if (visited)
+    if (visited && syscall(SYS_sched_setaffinity, 0, sizeof before, before) != 0) {
+        /* The cpuset has none of these processors any more: any that it has will do. */
+        memset(before, 0xff, sizeof before);
         syscall(SYS_sched_setaffinity, 0, sizeof before, before);
+    }
     return visited && !refused;
 }
 
