@@ -200,7 +200,7 @@ static struct lt_worker *worker_new(const struct lt_runtime *rt, unsigned index)
     lt_duties_init(&worker->duties);
     LT_SET_HINT(worker->next_timer, LEAT_NEVER);
     worker->stealing.seen = lt_alloc(rt->worker_count * sizeof *worker->stealing.seen);
-    worker->fault_stack = lt_alloc(LT_FAULT_STACK);
+    worker->fault_stack = lt_alloc_unset(LT_FAULT_STACK);
     if (!worker->stealing.seen || !worker->fault_stack) {
         worker_put(rt, worker);
         return NULL;
