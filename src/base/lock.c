@@ -112,7 +112,7 @@ LT_COLD void lt_lock_contended(struct lt_lock *lock, uint8_t found)
 
 LT_COLD void lt_lock_await(unsigned round)
 {
-    enum { PAUSES = 64, YIELDS = 64, NAP_NS = 20000 };
+    enum { PAUSES = 256, YIELDS = 64, NAP_NS = 20000 };
     static _Atomic uint32_t never;
     if (round < PAUSES)
         lt_pause();
