@@ -17,9 +17,9 @@
  *  - Only the owner writes `inside` and `fences`.
  *  - The owner and a visitor are never inside together. Nor are two visitors: they exclude each
  *    other by `visitors`.
- *  - While `fences` is set, each entry of the owner, present or later, has a fence between its
- *    store of `inside` and its look at `calls`: the owner sets `fences` after such a fence, or
- *    before it goes away, and makes one after it has cleared `fences`.
+ *  - While `fences` is set, every entry has a fence between its store of `inside` and its look at
+ *    `calls`. So the owner sets `fences` only once it fences or is away, and after clearing it makes
+ *    one more fence.
  *
  * The owner may enter again while it is inside. This lock comes before all locks taken inside. */
 #pragma once
@@ -38,7 +38,7 @@ struct lt_owned_lock {
     _Atomic uint8_t inside;
     _Atomic uint8_t fences;
     _Atomic uint8_t calls; /* LT_VISITED and so on */
-    bool away;             /* read inside */
+    bool away;             /* the owner, for long; visitors read it inside */
     uint16_t entries;      /* fenced entries since the owner last waited for a visitor */
     struct lt_lock visitors;
 };
@@ -79,12 +79,6 @@ static inline void lt_owned_leave(struct lt_owned_lock *lock, bool before)
 /* The owner, which is inside, leaves for long, and comes back. */
 void lt_owned_go_away(struct lt_owned_lock *lock);
 void lt_owned_come_back(struct lt_owned_lock *lock);
-
-/* A visitor, inside: whether the owner is away. */
-static inline bool lt_owned_is_away(const struct lt_owned_lock *lock)
-{
-    return lock->away;
-}
 
 /* Another thread enters. False if the owner or another visitor is inside, or if neither a barrier
  * nor the owner's fences could order the look. */

@@ -254,7 +254,7 @@ static bool visit_awake(struct lt_worker *worker)
 {
     if (!lt_owned_visit(&worker->own))
         return false;
-    if (!lt_owned_is_away(&worker->own))
+    if (!worker->own.away)
         return true;
     lt_owned_end_visit(&worker->own, false);
     return false;
