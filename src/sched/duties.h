@@ -28,9 +28,9 @@ struct lt_duties {
     int64_t paced;       /* counted since then, */
     uint64_t paced_from; /* when it had made this many switches */
     uint64_t timed_at;   /* switches when it last looked at its timers */
-    int64_t rung;        /* when it last woke up for a timer, */
-    uint64_t fired;      /* timers fired by then, */
-    int64_t rest;        /* and for how long it wakes for no other */
+    int64_t rung;        /* when a timer last woke it */
+    uint64_t fired;      /* timers fired by then */
+    int64_t rest;        /* ns from `rung` in which no timer wakes it again */
 };
 
 void lt_duties_init(struct lt_duties *duties);

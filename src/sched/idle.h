@@ -31,8 +31,8 @@
  *
  * Invariants, all under one lock, which is taken only when a worker runs dry, becomes active again,
  * or notifies:
- *  - While a worker is idle, there is a watcher, or the lookout looks, or `unwatched` is set, and
- *    no worker has a timer.
+ *  - While a worker is idle, one of these holds: there is a watcher; the lookout looks; or
+ *    `unwatched` is set and no worker has a timer.
  *  - An idle worker that has `naps` set asks for its role again within LT_WATCH_LAST_US: it clears
  *    the word under the lock when it finds that it is not the watcher, or when it rests.
  *  - `unwatched` is set while the watcher sleeps without naps, or while there is none and a worker

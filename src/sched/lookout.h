@@ -4,8 +4,8 @@
  * millisecond. If it handed on the watch each time (sched/idle.h), two workers would keep each
  * other awake in vain. So if that has been in vain for a while, the worker calls the lookout
  * instead, and wakes nobody while the lookout looks. The lookout makes an idle worker the watcher
- * if another has been active from one look to the next. It rests if no worker has called it since
- * its last look, and none that has called it is still active, or none is idle.
+ * if another has been active from one look to the next. It then looks on, as it does if some worker
+ * has called it since its last look. Else it rests.
  *
  * The thread starts when it is first wanted, and ends with the runtime. Without memory for a thread
  * there is no lookout.

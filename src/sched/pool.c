@@ -20,7 +20,7 @@ static struct {
     pthread_mutex_t mutex;
     struct lt_work *head, **end;
     unsigned queued, idle, threads;
-    unsigned surplus; /* of the threads, how many end when they are idle: 0 when none is left */
+    unsigned surplus; /* how many threads end the next time they are idle; at most `threads` */
     bool closing;
     bool has_ended; /* a thread has ended and waits to be joined */
     pthread_t ended;
