@@ -25,8 +25,9 @@ static struct {
     bool has_ended; /* a thread has ended and waits to be joined */
     pthread_t ended;
     pthread_cond_t work, all_ended;
-    bool ready;
-} pool = { .mutex = PTHREAD_MUTEX_INITIALIZER };
+} pool = { .mutex = PTHREAD_MUTEX_INITIALIZER,
+           .work = PTHREAD_COND_INITIALIZER,
+           .all_ended = PTHREAD_COND_INITIALIZER };
 
 static _Thread_local bool is_pool_thread __attribute__((tls_model("initial-exec")));
 
@@ -52,20 +53,6 @@ int lt_thread_start(pthread_t *thread, void *(*fn)(void *), void *argument)
     return error ? -ENOMEM : 0; /* EAGAIN: no resources for another thread */
 }
 
-/* On first use: condition variables on the monotonic clock have no static initialiser. */
-static void prepare(void)
-{
-    if (pool.ready)
-        return;
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&pool.work, &attributes);
-    pthread_cond_init(&pool.all_ended, &attributes);
-    pthread_condattr_destroy(&attributes);
-    pool.ready = true;
-}
-
 /* Waits for work. NULL: there has been none for LT_POOL_IDLE_S seconds, the pool closes, or the
  * thread is a surplus. */
 static struct lt_work *next_work(void)
@@ -75,7 +62,7 @@ static struct lt_work *next_work(void)
     pool.idle++;
     int error = 0;
     while (!pool.head && !pool.closing && !pool.surplus && error != ETIMEDOUT)
-        error = pthread_cond_timedwait(&pool.work, &pool.mutex, &at);
+        error = pthread_cond_clockwait(&pool.work, &pool.mutex, CLOCK_MONOTONIC, &at);
     pool.idle--;
     struct lt_work *work = pool.head;
     if (work) {
@@ -129,7 +116,6 @@ int lt_pool_submit(struct lt_work *work)
         return lt_world()->start(work);
     int error = 0;
     pthread_mutex_lock(&pool.mutex);
-    prepare();
     if (pool.idle <= pool.queued) {
         pthread_t thread;
         error = lt_thread_start(&thread, pool_thread, NULL);
@@ -162,7 +148,6 @@ void lt_pool_shrink(void)
 void lt_pool_close(void)
 {
     pthread_mutex_lock(&pool.mutex);
-    prepare();
     pool.closing = true;
     pthread_cond_broadcast(&pool.work);
     while (pool.threads)
