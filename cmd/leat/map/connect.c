@@ -120,8 +120,8 @@ static int pass_messages(void *arg)
     return 0;
 }
 
-/* The ssh has ended, but a process that it has left behind may hold its pipes: what the pipe has
- * now is received, for a moment, and no end of it is awaited. */
+/* The ssh has ended, but a process that it has left behind may hold its pipes. So this waits, for a
+ * moment, until what has come is received, but not for the end of the pipe. */
 static void close_pipes(struct host *host)
 {
     int there;
