@@ -1,5 +1,5 @@
-/* test_io_copy_end.c: what ends a copy, and what the next call then returns. In the seeded world the
- * pipes are simulated. */
+/* test_io_copy_end.c: what ends a copy, and what the next call then returns. In the seeded world
+ * the pipes are simulated. */
 #define _GNU_SOURCE
 #include "copies.h"
 

@@ -18,8 +18,8 @@
  *  - The owner and a visitor are never inside together. Nor are two visitors: they exclude each
  *    other by `visitors`.
  *  - While `fences` is set, every entry has a fence between its store of `inside` and its look at
- *    `calls`. So the owner sets `fences` only once it fences or is away, and after clearing it makes
- *    one more fence.
+ *    `calls`. So the owner sets `fences` only once it fences or is away, and makes one more fence
+ *    after it has cleared `fences`.
  *
  * The owner may enter again while it is inside. This lock comes before all locks taken inside. */
 #pragma once
