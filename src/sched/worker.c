@@ -144,16 +144,16 @@ bool lt_worker_drain(struct lt_worker *worker)
     return true;
 }
 
-/* While a full local queue makes room for parties of the global queue, new ones go there, too. Only
- * a little room: tasks that each start several are best run where they were started, and the global
- * queue keeps those that come too fast. */
-static bool push_new(struct lt_worker *worker, struct lt_party *party)
+/* Where the local queue is full, or makes room for parties of the global queue: then new ones go to
+ * the global queue, too. Only a little room: tasks that each start several are best run where they
+ * were started, and the global queue keeps those that come too fast. */
+static LT_COLD void push_to_full(struct lt_worker *worker, struct lt_party *party)
 {
     enum { FULL = LT_LOCAL_QUEUE_SIZE, ROOM = LT_LOCAL_QUEUE_SIZE / 64 };
     struct lt_local_queue *queue = &worker->local_queue;
-    if (LT_UNLIKELY(worker->makes_room))
-        worker->makes_room = lt_local_queue_length(queue) >= FULL - ROOM;
-    return !worker->makes_room && lt_local_queue_push(queue, party);
+    worker->makes_room = worker->makes_room && lt_local_queue_length(queue) >= FULL - ROOM;
+    if (worker->makes_room || !lt_local_queue_push(queue, party))
+        lt_global_queue_push(worker, party);
 }
 
 void lt_launch(struct lt_party *party)
@@ -164,8 +164,8 @@ void lt_launch(struct lt_party *party)
         lt_idle_call();
         return;
     }
-    if (LT_UNLIKELY(!push_new(worker, party)))
-        lt_global_queue_push(worker, party);
+    if (LT_UNLIKELY(worker->makes_room || !lt_local_queue_push(&worker->local_queue, party)))
+        push_to_full(worker, party);
     lt_worker_notify(worker);
 }
 
