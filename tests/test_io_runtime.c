@@ -224,6 +224,15 @@ static int read_from_afar(void *arg)
     return 0;
 }
 
+/* The caller is pinned, and its worker is held up here: so the other one starts the task. */
+static void start_afar(leat_scope *scope, leat_fn *fn, struct stray *stray)
+{
+    CHECK_IS(0, leat_go_pinned(scope, fn, stray));
+    while (!atomic_load(&stray->at))
+        nap();
+    CHECK(atomic_load(&stray->at) != lt_current_worker());
+}
+
 static void write_when_read(struct stray *stray)
 {
     for (int i = 0; i < READS; i++) {
@@ -239,17 +248,13 @@ static int follows_when_it_can(void *arg)
 {
     CHECK_IS(0, leat_pin());
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
-    struct lt_worker *here = lt_current_worker();
     struct stray stray = { .selects = *(bool *)arg };
     adopt_pair(scope, SOCK_STREAM, &stray.near, &stray.far);
     find_empty(stray.near);
     CHECK_IS(0, getrlimit(RLIMIT_NOFILE, &stray.limit));
     struct rlimit none = { 1, stray.limit.rlim_max }; /* poll(2) needs one for each entry */
     CHECK_IS(0, setrlimit(RLIMIT_NOFILE, &none));
-    CHECK_IS(0, leat_go_pinned(scope, read_from_afar, &stray));
-    while (!atomic_load(&stray.at)) /* this worker is held up: the other one starts it */
-        nap();
-    CHECK(atomic_load(&stray.at) != here);
+    start_afar(scope, read_from_afar, &stray);
     write_when_read(&stray);
     WAIT_UNTIL(atomic_load(&stray.reads) == READS);
     CHECK(atomic_load(&stray.near->source.worker) == atomic_load(&stray.at));
@@ -287,9 +292,7 @@ static int follows_later(void *arg)
     adopt_pair(scope, SOCK_STREAM, &stray.near, &stray.far);
     find_empty(stray.near);
     CHECK_IS(0, getrlimit(RLIMIT_NOFILE, &stray.limit));
-    CHECK_IS(0, leat_go_pinned(scope, read_beside_more, &stray));
-    while (!atomic_load(&stray.at)) /* this worker is held up: the other one starts it */
-        nap();
+    start_afar(scope, read_beside_more, &stray);
     write_when_read(&stray);
     WAIT_UNTIL(atomic_load(&stray.reads) == READS);
     CHECK(atomic_load(&stray.near->source.worker) == here);
@@ -345,10 +348,7 @@ static int listener_follows(void *arg)
     struct stray stray = { .near = listen_at("127.0.0.1:0", 0, text) };
     CHECK_IS(-EAGAIN, leat_accept(stray.near, NULL, &none, LEAT_NOW));
     CHECK(atomic_load(&stray.near->source.worker) == here);
-    CHECK_IS(0, leat_go_pinned(scope, serve_from_afar, &stray));
-    while (!atomic_load(&stray.at)) /* this worker is held up: the other one starts it */
-        nap();
-    CHECK(atomic_load(&stray.at) != here);
+    start_afar(scope, serve_from_afar, &stray);
     for (int i = 0; i < READS; i++)
         call_once(&stray, text);
     CHECK(atomic_load(&stray.near->source.worker) == atomic_load(&stray.at));
@@ -391,9 +391,7 @@ static int watches_for_another(void *arg)
     CHECK_IS(0, getrlimit(RLIMIT_NOFILE, &stray.limit));
     struct rlimit none = { 0, stray.limit.rlim_max };
     CHECK_IS(0, setrlimit(RLIMIT_NOFILE, &none));
-    CHECK_IS(0, leat_go_pinned(scope, read_at_all, &stray));
-    while (!atomic_load(&stray.at)) /* this worker is held up: the other one starts it */
-        nap();
+    start_afar(scope, read_at_all, &stray);
     WAIT_UNTIL(receivers_of(lt_io_chan(stray.near, LT_IN)) == 1);
     CHECK(atomic_load(&stray.near->source.worker) == here);
     CHECK_IS(1, write(leat_io_fd(stray.far), "x", 1));

@@ -17,7 +17,8 @@ static void end_beside_the_warden(leat_process *process)
     CHECK_IS(0, leat_io_close(leat_process_in(process)));
     while (!has_ended(leat_process_id(process)))
         nap();
-    nanosleep(&(struct timespec){ .tv_nsec = 20 * LEAT_MS }, NULL);
+    while (!atomic_load(&process->lock.wanted)) /* until the warden waits for the lock */
+        nap();
     process->ending = true;
     lt_unlock(&process->lock);
     CHECK_IS(0, leat_close(process->orders));

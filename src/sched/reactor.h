@@ -95,9 +95,10 @@ static inline bool lt_reactor_is_open(const struct lt_reactor *reactor)
     return atomic_load_explicit(&reactor->open, memory_order_seq_cst);
 }
 
-/* How many sources are registered: a hint. */
+/* How many sources are registered. */
 static inline uint32_t lt_reactor_sources(const struct lt_reactor *reactor)
 {
+    /* Relaxed: a hint. */
     return atomic_load_explicit(&reactor->sources, memory_order_relaxed);
 }
 
