@@ -326,6 +326,31 @@ static int drops_what_is_left_out(void *arg)
 }
 ON_WORKERS(drops_what_is_left_out);
 
+/* A thousand different items: each comes once, when it first comes. */
+static int keeps_what_is_distinct(void *arg)
+{
+    (void)arg;
+    enum { ITEMS = 4000, VALUES = 1000 };
+    static int items[ITEMS];
+    bool seen[VALUES] = { false };
+    for (int i = 0; i < ITEMS; i++)
+        items[i] = (int)((unsigned)i * 7919 % ITEMS % VALUES);
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *in = leat_to_chan(s, items, INT, ITEMS, NULL);
+    leat_chan *out = leat_through(s, in, leat_distinct(INT), 0, NULL);
+    for (int i = 0; i < ITEMS; i++) {
+        int item;
+        if (seen[items[i]])
+            continue;
+        seen[items[i]] = true;
+        CHECK_IS(0, leat_recv(out, &item));
+        CHECK_IS(items[i], item);
+    }
+    CHECK_IS(-EPIPE, leat_recv(out, NULL));
+    return leat_scope_close(s);
+}
+ON_WORKERS(keeps_what_is_distinct);
+
 /* Nothing is taken from the input, which may never have an item. */
 static int takes_none(void *arg)
 {
@@ -448,11 +473,9 @@ ON_WORKERS(refuses_what_is_wrong);
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TESTS_ON_WORKERS(agrees_with_a_model),
-        TESTS_ON_WORKERS(drops_what_is_left_out),
-        TESTS_ON_WORKERS(takes_none),
-        TESTS_ON_WORKERS(keeps_to_its_most),
-        TESTS_ON_WORKERS(refuses_what_is_wrong),
+        TESTS_ON_WORKERS(agrees_with_a_model),    TESTS_ON_WORKERS(drops_what_is_left_out),
+        TESTS_ON_WORKERS(keeps_what_is_distinct), TESTS_ON_WORKERS(takes_none),
+        TESTS_ON_WORKERS(keeps_to_its_most),      TESTS_ON_WORKERS(refuses_what_is_wrong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
