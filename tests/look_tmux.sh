@@ -87,7 +87,20 @@ press Enter
 sees 'a descriptor' '^descriptor +d7$'
 press Enter 8
 sees 'batchers' '^g1 +open +1 +1 .* log$'
-press 9
+press Enter
+sees 'a batcher' '^batcher +g1 log$'
+press Enter 2 Enter
+sees 'a channel' '^channel +c34 quotes$'
+sees 'a receiver' '^receiver +t37 reader \(mill.c:30\)$'
+press Enter 3 Down Enter
+sees 'a scope' '^around it +s1$'
+sees 'its members' '^task +t38 größe 世界$'
+press Enter Home Enter
+sees 'the scope around it' '^scope inside +s33$'
+press Enter 5 Enter
+sees 'a stage' '^in flight +4 of 5$'
+sees 'its channel' '^to +c35 log$'
+press Enter 9
 sees 'counts' '^sleeps +[0-9]+ +[0-9.]+ +a worker found nothing'
 sees 'a line of loads' '^worker 1 +\[\|+\] 100% +█{3,20} ready'
 press 1
