@@ -201,12 +201,20 @@ static int join_and_lead(leat_batcher *batcher, const void *items, size_t n, lea
     return error;
 }
 
+static bool is_closed(leat_batcher *batcher)
+{
+    lt_lock(&batcher->lock);
+    bool closed = batcher->closed;
+    lt_unlock(&batcher->lock);
+    return closed;
+}
+
 static int call_now(leat_batcher *batcher, const void *items, size_t n, void *results, int *status)
 {
     leat_ticket ticket;
     int error = leat_mutex_lock_until(batcher->spec.lock, LEAT_NOW);
-    if (error)
-        return error;
+    if (error) /* with a closed batcher there is nothing to wait for */
+        return error == -EAGAIN && is_closed(batcher) ? -EPIPE : error;
     error = join_and_lead(batcher, items, n, &ticket);
     leat_mutex_unlock(batcher->spec.lock);
     return error ? error : lt_batch_collect(&ticket, results, status);
