@@ -42,8 +42,8 @@ struct server {
     void *arg;
     leat_serve_options options;
     leat_scope *around, *crowd;
-    leat_chan *stop, *ended, *never;
-    leat_op watch;
+    leat_chan *stop, *ended;
+    leat_op watch; /* receives from `stop`, to see a cancel of `around` */
     struct lt_close_hook hook;
     leat_io *held; /* accepted, but not served yet */
     int64_t pause;
@@ -288,13 +288,12 @@ static void drain(struct server *server)
 static int prepare(struct server *server)
 {
     server->stop = leat_chan_make(server->around, 0, 0);
-    server->never = leat_chan_make(server->around, 0, 0);
     server->ended = leat_chan_open(
         server->around,
         &(leat_chan_spec){ .capacity = 1, .buffer = LEAT_DROPPING, .name = "ended" });
     if (server->type)
         server->blocks = lt_alloc(lt_runtime.worker_count * sizeof *server->blocks);
-    if (!server->stop || !server->never || !server->ended || (server->type && !server->blocks))
+    if (!server->stop || !server->ended || (server->type && !server->blocks))
         return -ENOMEM;
     leat_shield();
     server->crowd = leat_scope_open(LEAT_NEVER);
@@ -305,7 +304,7 @@ static int prepare(struct server *server)
 static int serve(struct server *server)
 {
     server->watch = (leat_op)LEAT_OP(server->around, 0);
-    leat_recv_then(&server->watch, server->never, NULL, watched);
+    leat_recv_then(&server->watch, server->stop, NULL, watched);
     watch_listener(server);
     int error = loop(server);
     drain(server);
@@ -313,7 +312,7 @@ static int serve(struct server *server)
         leat_io_unref(server->held);
     int verdict = leat_scope_close(server->crowd);
     unwatch_listener(server);
-    leat_close(server->never);
+    leat_close(server->stop);
     return verdict ? verdict : error == -EBADF || error == -ESHUTDOWN ? 0 : error;
 }
 
