@@ -41,30 +41,21 @@ int lt_net_listen(const struct lt_endpoint *end, bool both, int backlog, mode_t 
     return error ? error : fd;
 }
 
-static int listen_everywhere(struct lt_endpoint *end, int backlog)
+static int open_listener(const char *address, struct lt_endpoint *end, int backlog)
 {
-    int is_number = lt_net_number("::", end->service, &end->address);
+    int error = lt_net_parse(address, end);
+    if (error)
+        return error;
+    bool everywhere = !end->is_local && !*end->host;
+    const char *host = everywhere ? "::" : end->host;
+    int is_number = end->is_local ? 1 : lt_net_number(host, end->service, &end->address);
     if (is_number != 1)
         return is_number ? is_number : -EINVAL;
-    int fd = lt_net_listen(end, true, backlog, 0);
-    if (fd != -EAFNOSUPPORT && fd != -EADDRNOTAVAIL)
+    int fd = lt_net_listen(end, everywhere, backlog, 0);
+    if (!everywhere || (fd != -EAFNOSUPPORT && fd != -EADDRNOTAVAIL))
         return fd;
     lt_net_number("0.0.0.0", end->service, &end->address);
     return lt_net_listen(end, false, backlog, 0);
-}
-
-static int open_listener(const char *address, int backlog)
-{
-    struct lt_endpoint end;
-    int error = lt_net_parse(address, &end);
-    if (error)
-        return error;
-    if (!end.is_local && !*end.host)
-        return listen_everywhere(&end, backlog);
-    int is_number = end.is_local ? 1 : lt_net_number(end.host, end.service, &end.address);
-    if (is_number != 1)
-        return is_number ? is_number : -EINVAL;
-    return lt_net_listen(&end, false, backlog, 0);
 }
 
 int leat_listen(leat_scope *scope, const char *address, int backlog, leat_io **listener)
@@ -73,15 +64,14 @@ int leat_listen(leat_scope *scope, const char *address, int backlog, leat_io **l
         return -EINVAL;
     if (lt_world())
         return -ENOTSUP;
-    int saved = errno, fd = open_listener(address, backlog);
+    struct lt_endpoint end;
+    int saved = errno, fd = open_listener(address, &end, backlog);
     errno = saved;
     if (fd < 0)
         return fd;
     /* By LT_IO_NEVER leat_accept knows that the socket is leat's own. Datagrams belong to
      * sockets. */
-    int type = SOCK_STREAM;
-    getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &(socklen_t){ sizeof type });
-    enum lt_io_kind kind = type == SOCK_STREAM ? LT_IO_NEVER : LT_IO_SOCKET;
+    enum lt_io_kind kind = end.type == SOCK_STREAM ? LT_IO_NEVER : LT_IO_SOCKET;
     int error = lt_io_new(scope, fd, kind, lt_io_is_tcp(fd), listener);
     if (error)
         lt_close(fd);
