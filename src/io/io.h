@@ -243,6 +243,13 @@ static inline int64_t lt_io_result(ssize_t n)
     return n >= 0 ? n : -errno;
 }
 
+/* Whether the system had no descriptor, memory or watch left: a later try may succeed. */
+static inline bool lt_io_is_shortage(int64_t error)
+{
+    return error == -EMFILE || error == -ENFILE || error == -ENOBUFS || error == -ENOMEM ||
+           error == -ENOSPC;
+}
+
 /* poll(2) for one direction, without a wait: 0, -EAGAIN or another error. */
 int lt_io_poll_now(int fd, enum lt_way way);
 

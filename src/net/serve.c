@@ -237,12 +237,6 @@ static int accept_guest(struct server *server)
     }
 }
 
-static bool is_shortage(int error)
-{
-    return error == -EMFILE || error == -ENFILE || error == -ENOBUFS || error == -ENOMEM ||
-           error == -ENOSPC;
-}
-
 static int rest(struct server *server, int error)
 {
     int64_t pause = server->pause ? 2 * server->pause : FIRST_PAUSE;
@@ -262,7 +256,7 @@ static int loop(struct server *server)
             error = accept_guest(server);
         if (!error)
             error = start_guest(server);
-        if (is_shortage(error))
+        if (lt_io_is_shortage(error))
             error = rest(server, error);
         else
             server->pause = 0;

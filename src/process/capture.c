@@ -1,6 +1,7 @@
 /* capture.c: runs a program and collects its output, in the calling party alone. A calling thread
  * attends to the process itself, since it blocks anyway. */
 #include "base/alloc.h"
+#include "io/io.h"
 #include "process/process.h"
 
 #include <leat/time.h>
@@ -54,14 +55,8 @@ static int64_t read_some(struct capture *capture, struct stream *stream)
     return n;
 }
 
-/* Whether a read that found nothing says that the system cannot watch the pipe, or that it has no
- * memory for that now. */
-static bool is_unwatched(int error)
-{
-    return error == -ENOSPC || error == -ENOMEM || error == -EMFILE || error == -ENFILE;
-}
-
-/* Reads what is there, `times` at most: the writer may go on. */
+/* Reads what is there, `times` at most: the writer may go on. After a shortage there was nothing to
+ * read, and the system cannot watch the pipe. */
 static int read_stream(struct capture *capture, struct stream *stream, int times)
 {
     int64_t n = 1;
@@ -73,7 +68,7 @@ static int read_stream(struct capture *capture, struct stream *stream, int times
     }
     if (n == 0)
         stream->io = NULL;
-    return n < 0 && n != -EAGAIN && !is_unwatched((int)n) ? (int)n : 0;
+    return n < 0 && n != -EAGAIN && !lt_io_is_shortage(n) ? (int)n : 0;
 }
 
 /* Waits for the streams that have not ended; unless the process has `ended`, for its end, too. As

@@ -4,6 +4,7 @@
  * it does, no other process or group gets its number. So this asks for the group of each process.
  * That costs 1 us for three of them, and happens only when a process is being ended. */
 #define _GNU_SOURCE
+#include "io/io.h"
 #include "process/process.h"
 #include "process/program.h"
 
@@ -12,12 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-/* Nothing can be read now: the grace goes on. */
-static bool is_shortage(int error)
-{
-    return error == -EMFILE || error == -ENFILE || error == -ENOMEM;
-}
 
 /* After a process's name in /proc: its state, and how many threads it has. */
 #define STATE " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d"
@@ -31,7 +26,7 @@ static bool has_ended(pid_t pid)
     snprintf(path, sizeof path, "/proc/%d/stat", pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return !is_shortage(-errno);
+        return !lt_io_is_shortage(-errno);
     ssize_t n = read(fd, text, sizeof text - 1);
     close(fd);
     text[n < 0 ? 0 : n] = '\0';
@@ -56,5 +51,5 @@ bool lt_process_has_followers(const leat_process *process)
 {
     struct search search = { .leader = process->pid };
     int error = lt_each_number("/proc", look_at, &search);
-    return search.found || is_shortage(error);
+    return search.found || lt_io_is_shortage(error); /* then the grace goes on */
 }
