@@ -362,7 +362,7 @@ static int start_and_hear(struct lt_program *program)
     return error;
 }
 
-int lt_program_start(struct lt_program *program)
+int lt_program_start(void *program)
 {
     int saved = errno, cancel = lt_cancel_put_off(), error = start_and_hear(program);
     lt_cancel_restore(cancel);

@@ -37,4 +37,4 @@ int lt_each_number(const char *path, void (*fn)(int number, void *arg), void *ar
 
 /* Starts the program, and returns when it runs: 0 with `pid` and `pidfd` set; or a negative errno
  * value, without a process. Blocks the thread. */
-int lt_program_start(struct lt_program *program);
+int lt_program_start(void *program);

@@ -92,11 +92,6 @@ static void close_theirs(struct spawning *spawning, bool keep)
 
 /* ---- the start ---- */
 
-static int start(void *arg)
-{
-    return lt_program_start(arg);
-}
-
 static void note_start(struct spawning *spawning, leat_scope *scope)
 {
     leat_process *process = spawning->process;
@@ -125,7 +120,7 @@ static int start_attended(struct spawning *spawning, leat_scope *scope)
         lt_process_unref(process);
         return error;
     }
-    error = leat_blocking(start, &spawning->program);
+    error = leat_blocking(lt_program_start, &spawning->program);
     if (!error) {
         note_start(spawning, scope);
         leat_try_send(process->orders, NULL); /* there is room for one */
