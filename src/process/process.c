@@ -255,9 +255,7 @@ int lt_process_attend(void *arg)
 
 bool lt_process_is_mine(const leat_process *process)
 {
-    const struct lt_party *self = lt_current_party();
-    return self->kind == LT_THREAD &&
-           process->attendant == LT_CONTAINER(self, const struct lt_thread, party);
+    return process->attendant == lt_this_thread();
 }
 
 int64_t lt_process_spared_until(leat_process *process)

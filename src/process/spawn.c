@@ -153,14 +153,6 @@ static int spawn(struct spawning *spawning, leat_scope *scope, const leat_spawn_
     return error;
 }
 
-/* A task always has a warden, since its worker must not block. */
-static struct lt_thread *attendant(const leat_spawn_options *options)
-{
-    struct lt_party *self = lt_current_party();
-    bool attends = options->flags & LEAT_ATTENDED && self->kind == LT_THREAD;
-    return attends ? LT_CONTAINER(self, struct lt_thread, party) : NULL;
-}
-
 int leat_spawn(leat_scope *scope, const char *const *argv, const leat_spawn_options *options,
                leat_process **process)
 {
@@ -172,12 +164,13 @@ int leat_spawn(leat_scope *scope, const char *const *argv, const leat_spawn_opti
     int error = check(scope, options);
     if (error)
         return error;
+    /* A task always has a warden, since its worker must not block. And it may go on in another
+     * worker; workers are never cancelled. */
+    bool foreign = !lt_current_worker(), attends = foreign && options->flags & LEAT_ATTENDED;
     struct spawning spawning = { .program.argv = argv, .theirs = { -1, -1, -1 } };
-    spawning.process = lt_process_new(attendant(options));
+    spawning.process = lt_process_new(attends ? lt_this_thread() : NULL);
     if (!spawning.process)
         return -ENOMEM;
-    /* A task may go on in another worker; workers are never cancelled. */
-    bool foreign = !lt_current_worker();
     int saved = errno, cancel = foreign ? lt_cancel_put_off() : 0;
     error = spawn(&spawning, scope, options);
     if (foreign)
