@@ -17,8 +17,8 @@ struct lt_worker;
 struct lt_task;
 
 /* lt_trace_begin makes the file and begins a whole trace: 0, -ENOMEM, or the error of creating the
- * file. lt_trace_end writes the file, if there is one, and frees everything. It is called when the
- * workers have ended, and the threads that call the functions below. */
+ * file. lt_trace_end writes the file, if there is one, and frees everything, after an error, too.
+ * It is called when the workers have ended, and the threads that call the functions below. */
 int lt_trace_begin(const char *file);
 void lt_trace_end(void);
 
