@@ -11,8 +11,7 @@
 void lt_io_hush(struct lt_io_hush *hush)
 {
     sigset_t sigpipe, pending;
-    hush->foreign = !lt_current_worker();
-    if (!hush->foreign)
+    if (lt_current_worker())
         return;
     sigemptyset(&sigpipe);
     sigaddset(&sigpipe, SIGPIPE);
@@ -25,7 +24,7 @@ void lt_io_unhush(const struct lt_io_hush *hush, ssize_t n, size_t whole)
 {
     struct timespec at_once = { 0 };
     sigset_t sigpipe;
-    if (!hush->foreign)
+    if (lt_current_worker())
         return;
     int error = errno;
     /* A call that has moved some bytes may have raised it for the rest. */

@@ -328,7 +328,7 @@ void lt_io_drop_more(leat_io *io);
 /* lt_io_hush and lt_io_unhush surround a call that may raise SIGPIPE and has no flag against that.
  * That call returned `n` and could move `whole` bytes. Both keep errno. */
 struct lt_io_hush {
-    bool foreign, pending;
+    bool pending;
     sigset_t before;
 };
 void lt_io_hush(struct lt_io_hush *hush);
