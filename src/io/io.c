@@ -280,7 +280,8 @@ int lt_io_make_writable(leat_io *io)
 
 void lt_io_own(leat_scope *scope, leat_io *io)
 {
-    lt_chan_own(scope, lt_chan_of_extra(io), &owned_kind);
+    if (scope)
+        lt_chan_own(scope, lt_chan_of_extra(io), &owned_kind);
 }
 
 int lt_io_new(leat_scope *scope, int fd, enum lt_io_kind kind, bool stream, leat_io **made)
@@ -295,8 +296,7 @@ int lt_io_new(leat_scope *scope, int fd, enum lt_io_kind kind, bool stream, leat
     lt_chan_set_count(ch, 1);
     /* Release: a look that sees a user sees the rest. */
     atomic_store_explicit(&io->users, 1, memory_order_release);
-    if (scope)
-        lt_io_own(scope, io);
+    lt_io_own(scope, io);
     *made = io;
     return 0;
 }

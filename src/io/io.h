@@ -114,7 +114,7 @@ static inline void lt_io_set_fd(leat_io *io, int fd)
  * Changes errno, and is a cancellation point. */
 int lt_io_open_pipe(int ends[2]);
 
-/* Gives the caller's only reference to a scope. */
+/* Gives the caller's only reference to a scope, unless that is NULL. */
 void lt_io_own(leat_scope *scope, leat_io *io);
 
 /* lt_io_enter begins an operation, lt_io_leave ends it. False: it is closed. */

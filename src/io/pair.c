@@ -45,20 +45,20 @@ static int open_two(leat_scope *scope, leat_io *ends[2], bool both_ways)
     bool simulated = lt_world();
     enum lt_io_kind kind = simulated ? LT_IO_SIMULATED : both_ways ? LT_IO_SOCKET : LT_IO_NEVER;
     leat_io *made[2] = { NULL, NULL };
+    int error = 0;
     /* Made first, so that no later call can fail and leave a descriptor open. */
-    int error = lt_io_new(NULL, -ENOTSUP, kind, false, &made[0]);
-    if (!error)
-        error = lt_io_new(NULL, -ENOTSUP, kind, false, &made[1]);
+    for (int i = 0; i < 2 && !error; i++)
+        error = lt_io_new(NULL, -ENOTSUP, kind, false, &made[i]);
     if (!error)
         error =
             simulated ? lt_simulated_connect(made, both_ways) : connect_by_system(made, both_ways);
     for (int i = 0; i < 2; i++) {
-        if (error)
+        if (error) {
             leat_io_unref(made[i]);
-        else if (scope)
+        } else {
             lt_io_own(scope, made[i]);
-        if (!error)
             ends[i] = made[i];
+        }
     }
     return error;
 }

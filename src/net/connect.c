@@ -253,8 +253,7 @@ int leat_connect(leat_scope *scope, const char *address, leat_io **connection, i
     errno = saved;
     if (error)
         return error;
-    if (scope)
-        lt_io_own(scope, made);
+    lt_io_own(scope, made);
     *connection = made;
     return 0;
 }

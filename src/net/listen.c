@@ -170,8 +170,7 @@ int leat_accept(leat_io *listener, leat_scope *scope, leat_io **connection, int6
         return (int)fd;
     }
     lt_io_set_fd(made, (int)fd);
-    if (scope)
-        lt_io_own(scope, made);
+    lt_io_own(scope, made);
     *connection = made;
     return 0;
 }
