@@ -92,42 +92,35 @@ static void close_theirs(struct spawning *spawning, bool keep)
 
 /* ---- the start ---- */
 
-static void note_start(struct spawning *spawning, leat_scope *scope)
+static int start_warden(leat_process *process, leat_scope *scope)
 {
-    leat_process *process = spawning->process;
-    lt_io_set_fd(process->pidfd, spawning->program.pidfd);
-    process->pid = spawning->program.pid;
-    lt_scope_own(scope, &process->owned);
+    leat_chan_ref(leat_process_ended(process));
+    int error = leat_go_named(scope, lt_process_attend, process, "process", 0);
+    if (error)
+        lt_process_unref(process);
+    return error;
 }
 
-/* The warden and all memory come first: if they failed later, the process would have to be
- * ended. */
-static int start_attended(struct spawning *spawning, leat_scope *scope)
+/* The warden and all memory come first: if they failed later, the process would have to be ended.
+ * With an attendant there is no warden, and `orders` is NULL. */
+static int start(struct spawning *spawning, leat_scope *scope)
 {
     leat_process *process = spawning->process;
     int error = lt_io_new(NULL, -1, LT_IO_NEVER, false, &process->pidfd);
+    if (!error && !process->attendant)
+        error = start_warden(process, scope);
     if (error)
         return error;
-    if (process->attendant) {
-        error = lt_program_start(&spawning->program);
-        if (!error)
-            note_start(spawning, scope);
-        return error;
-    }
-    leat_chan_ref(leat_process_ended(process));
-    error = leat_go_named(scope, lt_process_attend, process, "process", 0);
-    if (error) {
-        lt_process_unref(process);
-        return error;
-    }
     error = leat_blocking(lt_program_start, &spawning->program);
-    if (!error) {
-        note_start(spawning, scope);
-        leat_try_send(process->orders, NULL); /* there is room for one */
-    } else {
+    if (error) {
         leat_close(process->orders);
+        return error;
     }
-    return error;
+    lt_io_set_fd(process->pidfd, spawning->program.pidfd);
+    process->pid = spawning->program.pid;
+    lt_scope_own(scope, &process->owned);
+    leat_try_send(process->orders, NULL); /* there is room for one */
+    return 0;
 }
 
 static int spawn(struct spawning *spawning, leat_scope *scope, const leat_spawn_options *options)
@@ -147,7 +140,7 @@ static int spawn(struct spawning *spawning, leat_scope *scope, const leat_spawn_
         return -ENOMEM;
     int error = open_descriptors(spawning, options);
     if (!error)
-        error = start_attended(spawning, scope);
+        error = start(spawning, scope);
     close_theirs(spawning, process->attendant && !error);
     lt_free(plan->files);
     return error;
