@@ -334,19 +334,22 @@ void lt_process_cancel(leat_process *process)
     process->cancelled = true;
 }
 
-/* The attendant and the timer do the rest. The process's scope is open, and holds the runtime. */
+/* The warden does the rest, or the attendant and the timer. The process's scope is open, and holds
+ * the runtime. */
 static void order_end(leat_process *process)
 {
     struct lt_shared_timers *timers = NULL;
     lt_lock(&process->lock);
-    if (!process->ending && !process->taken) {
-        process->ending = process->spared = true;
+    if (process->attendant && !process->ending && !process->taken) {
+        process->spared = true;
         process->spared_until = leat_after(process->grace);
         process->killer.fire = kill_all;
         timers = lt_shared_timer_set(&process->killer, process->spared_until);
     }
+    process->ending = true;
     lt_unlock(&process->lock);
     lt_shared_timers_notify(timers);
+    leat_close(process->orders);
 }
 
 /* ---- for the user ---- */
@@ -374,15 +377,7 @@ int leat_process_end(leat_process *process, int signal)
     int error = leat_kill_all(process, 0);
     if (error)
         return error;
-    /* The warden gets its order before the process can end by the signal. */
-    if (process->attendant) {
-        order_end(process);
-    } else {
-        lt_lock(&process->lock);
-        process->ending = true;
-        lt_unlock(&process->lock);
-        leat_close(process->orders);
-    }
+    order_end(process); /* before the process can end by the signal */
     return ask_to_end(process, signal);
 }
 
