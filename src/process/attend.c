@@ -170,13 +170,6 @@ static int found(const struct attention *a)
 
 /* ---- attending ---- */
 
-/* Checks the scope: in a cancelled one the process ends. */
-static void look_around(struct attention *a)
-{
-    if (lt_wait_allowed(&a->thread->party) != 0)
-        lt_process_cancel(a->process);
-}
-
 /* Waits until the process has ended, or one of the pipes is ready. */
 static int attend(struct attention *a, int64_t deadline)
 {
@@ -186,7 +179,8 @@ static int attend(struct attention *a, int64_t deadline)
         atomic_fetch_and_explicit(&a->thread->word, ~(uint32_t)(LT_NUDGED | LT_POLLS),
                                   memory_order_acquire);
         int64_t next = lt_deadline_attend(&a->thread->party);
-        look_around(a);
+        if (lt_wait_allowed(&a->thread->party) != 0) /* the scope is cancelled */
+            lt_process_cancel(a->process);
         if ((!a->bell || ended) && lt_clock_now() + LT_PROCESS_LOOK < next)
             next = lt_clock_now() + LT_PROCESS_LOOK;
         int64_t spared_until = lt_process_spared_until(a->process);
