@@ -104,7 +104,7 @@ static bool run(struct ring_wait *w, struct lt_task *task, struct lt_uring *ring
 static int64_t reason(const leat_io *io, const struct lt_party *self, int64_t deadline)
 {
     int error = is_closed(io) ? -EBADF : lt_wait_allowed(self);
-    if (!error && deadline != LEAT_NEVER && lt_clock_now() >= deadline)
+    if (!error && lt_io_is_late(deadline))
         error = -ETIMEDOUT;
     return error ? error : -EINTR;
 }
@@ -127,8 +127,6 @@ static int64_t by_ring(leat_io *io, enum lt_way way, void *buffer, size_t n, int
 {
     struct lt_party *self = lt_current_party();
     struct lt_task *task = LT_CONTAINER(self, struct lt_task, party);
-    if (self->kind != LT_TASK)
-        return -EAGAIN;
     struct lt_uring *ring = lt_reactor_uring(lt_task_home(task));
     int error = ring ? lt_wait_prepare(self) : -EAGAIN;
     if (error)
@@ -151,12 +149,12 @@ static bool has_company(const struct lt_worker *here)
     return LT_HINT(here->ready_head) || lt_uring_has_queued(&here->reactor.ring);
 }
 
-/* A plain transfer of a socket for whose events no party waits. */
+/* A task's plain transfer of a socket for whose events no party waits. */
 static bool suits(leat_io *io, enum lt_way way, const struct iovec *part, int64_t deadline)
 {
     return part && deadline != LEAT_NOW &&
            atomic_load_explicit(&io->kind, memory_order_relaxed) == LT_IO_SOCKET &&
-           lt_current_worker() && !lt_io_is_registered(io) &&
+           lt_current_party()->kind == LT_TASK && !lt_io_is_registered(io) &&
            (way == LT_OUT || !lt_io_has_unread(io));
 }
 
