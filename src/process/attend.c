@@ -109,15 +109,11 @@ static void choose(struct attention *a, unsigned pipes)
     a->fds[BELL] = (struct pollfd){ a->bell ? a->bell->fd : -1, POLLIN, 0 };
     for (int i = 0; i < 3; i++) {
         leat_io *io = pipes >> i & 1 ? process->pipes[i] : NULL;
-        if (io && !lt_io_enter(io)) {
+        bool open = io && lt_io_enter(io);
+        if (io && (!open || lt_io_has_unread(io)))
             a->ready |= 1 << i;
-            io = NULL;
-        } else if (io && lt_io_has_unread(io)) {
-            a->ready |= 1 << i;
-        }
-        a->used[i] = io;
-        a->fds[PIPES + i] =
-            (struct pollfd){ io ? leat_io_fd(io) : -1, i == 0 ? POLLOUT : POLLIN, 0 };
+        a->used[i] = open ? io : NULL;
+        a->fds[PIPES + i] = (struct pollfd){ open ? io->fd : -1, i == 0 ? POLLOUT : POLLIN, 0 };
     }
 }
 
@@ -128,8 +124,9 @@ static void let_go(const struct attention *a)
             lt_io_leave(a->used[i]);
 }
 
-/* For a wait that the system refuses: pauses, and asks each pipe for the number of its bytes. The
- * process's input is ready when the process has read it all. */
+/* poll(2) takes no more entries than RLIMIT_NOFILE, and refuses this wait: pauses, and asks each
+ * pipe for the number of its bytes. The process's input is ready when the process has read it
+ * all. */
 static void look_instead(struct attention *a)
 {
     usleep((useconds_t)(LT_PROCESS_LOOK / LEAT_US));
@@ -139,25 +136,12 @@ static void look_instead(struct attention *a)
     a->fds[PIDFD].revents = lt_process_has_ended(a->process) ? POLLIN : 0;
 }
 
-/* poll(2) takes no more entries than RLIMIT_NOFILE, also if their descriptor is -1. So it gets only
- * those in use. For a party that is no attendant `thread` is NULL: it does not wait. */
-static void poll_used(struct attention *a, int64_t until)
+static void poll_all(struct attention *a, int64_t until)
 {
-    struct pollfd used[ALL];
-    unsigned from[ALL], n = 0;
-    for (unsigned i = 0; i < ALL; i++) {
+    for (int i = 0; i < ALL; i++)
         a->fds[i].revents = 0;
-        if (a->fds[i].fd >= 0) {
-            from[n] = i;
-            used[n++] = a->fds[i];
-        }
-    }
-    if (!a->thread)
-        poll(used, n, 0);
-    else if (!lt_thread_poll(a->thread, used, n, a->fds[BELL].fd, until))
-        look_instead(a), n = 0;
-    while (n-- > 0)
-        a->fds[from[n]].revents = used[n].revents;
+    if (!lt_thread_poll(a->thread, a->fds, ALL, a->fds[BELL].fd, until))
+        look_instead(a);
 }
 
 static int found(const struct attention *a)
@@ -186,7 +170,7 @@ static int attend(struct attention *a, int64_t deadline)
         int64_t spared_until = lt_process_spared_until(a->process);
         next = spared_until < next ? spared_until : next;
         next = a->ready ? LEAT_NOW : deadline < next ? deadline : next;
-        poll_used(a, next);
+        poll_all(a, next);
         if (spared_until != LEAT_NEVER && lt_clock_now() >= spared_until)
             lt_process_kill_in_time(a->process);
         if (a->fds[PIDFD].revents || ended) {
@@ -233,18 +217,22 @@ static leat_chan *channel_of(const leat_process *process, unsigned pipes, int i)
     return !io ? NULL : i == 0 ? leat_io_writable(io) : leat_io_readable(io);
 }
 
-/* Those of the pipes that are ready now. */
-static int poll_pipes(leat_process *process, unsigned pipes)
+/* Those of the pipes that are ready now: a closed one, too, and one with bytes that came back. */
+static int poll_pipes(const leat_process *process, unsigned pipes)
 {
-    struct attention a = { .process = process };
-    int saved = errno, cancel = lt_cancel_put_off();
-    choose(&a, pipes);
-    a.fds[PIDFD].fd = -1;
-    poll_used(&a, LEAT_NOW);
-    let_go(&a);
+    int saved = errno, cancel = lt_cancel_put_off(), ready = 0;
+    for (int i = 0; i < 3; i++) {
+        leat_io *io = pipes >> i & 1 ? process->pipes[i] : NULL;
+        bool open = io && lt_io_enter(io);
+        if (io &&
+            (!open || lt_io_has_unread(io) || lt_io_poll_now(io->fd, i == 0 ? LT_OUT : LT_IN) == 0))
+            ready |= 1 << i;
+        if (open)
+            lt_io_leave(io);
+    }
     lt_cancel_restore(cancel);
     errno = saved;
-    return found(&a);
+    return ready;
 }
 
 /* If the system cannot watch one more descriptor, it checks now and then. */
