@@ -46,7 +46,6 @@ struct lt_tracer {
 
 static struct {
     _Atomic uint64_t generation;
-    unsigned workers;              /* written while there are no tracers */
     struct lt_tracer **_Atomic of; /* one for each worker, and one for all threads; or NULL */
     struct lt_lock lock;           /* guards the threads' tracer, and the end of `of` */
 } tracers;
@@ -82,7 +81,7 @@ struct lt_tracer *lt_tracer_of(const struct lt_worker *worker)
 {
     /* Acquire: the tracers are complete. The probe flag does not order that. */
     struct lt_tracer **of = atomic_load_explicit(&tracers.of, memory_order_acquire);
-    struct lt_tracer *t = of ? of[worker ? worker->index : tracers.workers] : NULL;
+    struct lt_tracer *t = of ? of[worker ? worker->index : lt_runtime.worker_count] : NULL;
     /* Acquire: the former generation was read before. */
     uint64_t generation = atomic_load_explicit(&tracers.generation, memory_order_acquire);
     /* Relaxed: only the owner writes it. */
@@ -203,7 +202,7 @@ const struct lt_event *lt_track_next(struct lt_track *track)
 uint64_t lt_tracers_lost(void)
 {
     uint64_t sum = 0;
-    for (unsigned i = 0; i <= tracers.workers; i++) {
+    for (unsigned i = 0; i <= lt_runtime.worker_count; i++) {
         struct lt_tracer *t = tracer_to_read(i);
         sum += t ? lost_by(t) : 0;
     }
@@ -218,9 +217,9 @@ static void free_chunks(struct lt_trace_chunk *chunk)
     }
 }
 
-static void free_tracers(struct lt_tracer **of, unsigned workers)
+static void free_tracers(struct lt_tracer **of)
 {
-    for (unsigned i = 0; of && i <= workers && of[i]; i++) {
+    for (unsigned i = 0; of && i <= lt_runtime.worker_count && of[i]; i++) {
         free_chunks(of[i]->events.first);
         free_chunks(of[i]->names.first);
         lt_free(of[i]);
@@ -243,16 +242,14 @@ int lt_tracers_make(bool late)
 {
     if (atomic_load_explicit(&tracers.of, memory_order_relaxed))
         return 0;
-    unsigned workers = lt_runtime.worker_count;
-    struct lt_tracer **of = lt_alloc((workers + 1) * sizeof(struct lt_tracer *));
+    struct lt_tracer **of = lt_alloc((lt_runtime.worker_count + 1) * sizeof(struct lt_tracer *));
     bool made = of != NULL;
-    for (unsigned i = 0; made && i <= workers; i++)
+    for (unsigned i = 0; made && i <= lt_runtime.worker_count; i++)
         made = (of[i] = make_tracer(late)) != NULL;
     if (!made) {
-        free_tracers(of, workers);
+        free_tracers(of);
         return -ENOMEM;
     }
-    tracers.workers = workers;
     atomic_store_explicit(&tracers.of, of, memory_order_release); /* see tracer_of */
     return 0;
 }
@@ -271,5 +268,5 @@ void lt_tracers_free(void)
     struct lt_tracer **of = atomic_load_explicit(&tracers.of, memory_order_relaxed);
     atomic_store_explicit(&tracers.of, NULL, memory_order_relaxed);
     lt_unlock(&tracers.lock);
-    free_tracers(of, tracers.workers);
+    free_tracers(of);
 }
