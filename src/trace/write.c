@@ -272,8 +272,8 @@ static void put_slice(FILE *to, const struct story *s, const struct slice *slice
     putc('}', to);
 }
 
-/* The party's last slice that began before `at`, or the first that did not; NULL: none. */
-static const struct slice *slice_at(const struct story *s, uint64_t party, int64_t at, bool before)
+/* How many slices come before the party's first one that begins at `at` or later. */
+static size_t slices_before(const struct story *s, uint64_t party, int64_t at)
 {
     size_t low = 0, high = s->slice_count;
     while (low < high) {
@@ -284,9 +284,7 @@ static const struct slice *slice_at(const struct story *s, uint64_t party, int64
         else
             high = middle;
     }
-    if (before)
-        return low > 0 && s->slices[low - 1].party == party ? &s->slices[low - 1] : NULL;
-    return low < s->slice_count && s->slices[low].party == party ? &s->slices[low] : NULL;
+    return low;
 }
 
 struct end {
@@ -301,13 +299,14 @@ static bool find_end(const struct story *s, const struct item *item, struct end 
         *end = (struct end){ item->track, item->at };
         return item->track < s->of->workers;
     }
-    const struct slice *before = slice_at(s, item->party, item->at, true);
-    const struct slice *after = slice_at(s, item->party, item->at, false);
-    if (!item->sent && after) {
+    size_t n = slices_before(s, item->party, item->at);
+    const struct slice *before = n > 0 ? &s->slices[n - 1] : NULL;
+    const struct slice *after = n < s->slice_count ? &s->slices[n] : NULL;
+    if (!item->sent && after && after->party == item->party) {
         *end = (struct end){ after->track, after->from };
         return true;
     }
-    if (!before)
+    if (!before || before->party != item->party)
         return false;
     /* Inside the slice, not at its end. A partner on another worker may have come before the slice
      * was over, or so soon that the slice did not end at all. */
