@@ -111,14 +111,14 @@ static int make_pause(const struct lt_io_turn *turn, bool asks)
 }
 
 /* On a thread of the pool: without a deadline the block has no alarm to sleep by. */
-static int pause_in_block(leat_block *b, leat_io *io, int64_t deadline)
+static int pause_in_block(leat_block *b, int64_t deadline)
 {
     int64_t left = deadline - lt_clock_now();
     if (left <= 0)
         return lt_block_answer(b, deadline == LEAT_NOW ? -EAGAIN : -ETIMEDOUT);
     int64_t pause = left < LT_IO_PAUSE ? left : LT_IO_PAUSE;
-    struct lt_call *call = make_call(
-        &(struct lt_io_turn){ .make = make_pause, .io = io, .n = (size_t)(pause / LEAT_US) + 1 });
+    struct lt_call *call =
+        make_call(&(struct lt_io_turn){ .make = make_pause, .n = (size_t)(pause / LEAT_US) + 1 });
     return call ? lt_block_call(b, call) : lt_block_answer(b, -ENOMEM);
 }
 
@@ -128,7 +128,7 @@ int leat_block_ready(leat_block *b, leat_io *io, unsigned event, int64_t deadlin
 {
     enum lt_way way = way_of(event);
     if (io && is_ready_for_others(io, way))
-        return pause_in_block(b, io, deadline);
+        return pause_in_block(b, deadline);
     return leat_block_recv(b, io ? lt_io_chan(io, way) : NULL, NULL, deadline, alarm);
 }
 
