@@ -19,8 +19,10 @@ static void end_beside_the_warden(leat_process *process)
         nap();
     while (!atomic_load(&process->lock.wanted)) /* until the warden waits for the lock */
         nap();
-    process->ending = true;
+    process->ending = process->spared = true;
+    struct lt_shared_timers *timers = lt_shared_timer_set(&process->killer, LEAT_NEVER);
     lt_unlock(&process->lock);
+    lt_shared_timers_notify(timers);
     CHECK_IS(0, leat_close(process->orders));
     CHECK_IS(0, leat_kill_all(process, SIGTERM));
 }

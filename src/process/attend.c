@@ -157,7 +157,7 @@ static int found(const struct attention *a)
 /* Waits until the process has ended, or one of the pipes is ready. */
 static int attend(struct attention *a, int64_t deadline)
 {
-    bool ended = false; /* the process has ended, but others of its group have not */
+    bool ended = false; /* the process has ended, but its status cannot be taken yet */
     for (;;) {
         /* Acquire: a nudge is cleared before the thread looks at its scope. */
         atomic_fetch_and_explicit(&a->thread->word, ~(uint32_t)(LT_NUDGED | LT_POLLS),

@@ -101,8 +101,8 @@ static void note(leat_process *process, const siginfo_t *info)
     how->core = info->si_code == CLD_DUMPED;
 }
 
-/* With the lock held. -EAGAIN: the process has not ended, or a debugger still has it. */
-static int take_status_now(leat_process *process)
+/* With the lock held. False: the process has not ended, or a debugger still has it. */
+static bool take_status_now(leat_process *process)
 {
     siginfo_t info;
     if (process->ending && process->has_group && is_our_child(process))
@@ -111,19 +111,18 @@ static int take_status_now(leat_process *process)
     process->taken = process->error || info.si_pid;
     if (process->taken && !process->error)
         note(process, &info);
-    return process->taken ? 0 : -EAGAIN;
+    return process->taken;
 }
 
-/* `graced`: the caller knows that the process must end, and the grace of its group is over. Returns
- * as take_status_now does; or -EBUSY if the caller did not know that it must end. */
-static int take_status(leat_process *process, bool graced)
+/* `alone`: no other process of its group is left. False: as above; or the others are spared. */
+static bool take_status(leat_process *process, bool alone)
 {
     int saved = errno;
     lt_lock(&process->lock);
-    int error = process->ending && !graced ? -EBUSY : take_status_now(process);
+    bool taken = (alone || !process->spared) && take_status_now(process);
     lt_unlock(&process->lock);
     errno = saved;
-    return error;
+    return taken;
 }
 
 static void raise_ended(leat_process *process)
@@ -179,25 +178,7 @@ int leat_kill_all(leat_process *process, int signal)
     return send_signal(process, signal, true);
 }
 
-/* ---- the warden ---- */
-
-/* Waits. 0: the process has ended. -EINTR: it must end, by the channel `orders`, which may be NULL.
- * -ECANCELED: the scope is cancelled. -ETIMEDOUT. */
-static int await_end(leat_process *process, leat_chan *orders, int64_t deadline)
-{
-    for (;;) {
-        leat_case cases[] = { LEAT_RECV(orders, NULL), LEAT_READABLE(process->pidfd) };
-        /* If the system cannot watch one more descriptor, it checks now and then. */
-        int64_t next = cases[1].ch ? LEAT_NEVER : leat_after(LT_PROCESS_LOOK);
-        int got = leat_select_ordered(cases, 2, next < deadline ? next : deadline);
-        if (got == 0 || got == -ECANCELED)
-            return got == 0 ? -EINTR : got;
-        if (got == 1 || lt_process_has_ended(process))
-            return 0;
-        if (leat_now() >= deadline)
-            return -ETIMEDOUT;
-    }
-}
+/* ---- ending a process ---- */
 
 static int ask_to_end(leat_process *process, int signal)
 {
@@ -206,37 +187,103 @@ static int ask_to_end(leat_process *process, int signal)
     return error;
 }
 
-/* Ends the rest of the group while its leader still has its number. */
-static void terminate(leat_process *process)
+/* The grace may be LEAT_NEVER. */
+static bool is_spared(leat_process *process)
 {
-    int64_t spared_until = leat_after(process->grace);
-    int late = await_end(process, NULL, spared_until);
-    while (!late && leat_now() < spared_until && process->has_group &&
-           lt_process_has_followers(process))
-        leat_sleep(LT_PROCESS_LOOK);
+    lt_lock(&process->lock);
+    bool spared = process->spared;
+    lt_unlock(&process->lock);
+    return spared;
+}
+
+/* Called when the grace is over. The party that takes the status waits for the end of this call,
+ * and may then free the process. */
+static void kill_all(struct lt_shared_timer *killer)
+{
+    leat_process *process = LT_CONTAINER(killer, leat_process, killer);
     leat_kill_all(process, SIGKILL);
-    await_end(process, NULL, LEAT_NEVER);
+    lt_lock(&process->lock);
+    process->spared = false;
+    lt_unlock(&process->lock);
+}
+
+/* The timer, and the warden or the attendant, do the rest. The process's scope is open, and holds
+ * the runtime. */
+static void order_end(leat_process *process)
+{
+    struct lt_shared_timers *timers = NULL;
+    lt_lock(&process->lock);
+    if (!process->ending && !process->taken) {
+        process->ending = process->spared = true;
+        process->spared_until = leat_after(process->grace);
+        process->killer.fire = kill_all;
+        timers = lt_shared_timer_set(&process->killer, process->spared_until);
+    }
+    lt_unlock(&process->lock);
+    lt_shared_timers_notify(timers);
+    leat_close(process->orders);
+}
+
+void lt_process_cancel(leat_process *process)
+{
+    if (process->cancelled)
+        return;
+    process->cancelled = true;
+    order_end(process);
+    ask_to_end(process, SIGTERM);
+}
+
+static void disarm(leat_process *process)
+{
+    if (lt_shared_timer_stop(&process->killer))
+        return;
+    while (is_spared(process))
+        usleep(100);
+}
+
+bool lt_process_finish(leat_process *process)
+{
+    if (!take_status(process, !process->has_group) &&
+        (lt_process_has_followers(process) || !take_status(process, true)))
+        return false;
+    disarm(process);
+    for (int i = 0; i < 3; i++)
+        if (process->kept[i] >= 0)
+            close(process->kept[i]);
+    leat_io_close(process->pidfd);
+    raise_ended(process);
+    return true;
+}
+
+/* ---- the warden ---- */
+
+/* Waits. 0: the process has ended. -EINTR: it must end, by the channel `orders`, which may be NULL.
+ * -ECANCELED: the scope is cancelled. */
+static int await_end(leat_process *process, leat_chan *orders)
+{
+    for (;;) {
+        leat_case cases[] = { LEAT_RECV(orders, NULL), LEAT_READABLE(process->pidfd) };
+        /* If the system cannot watch one more descriptor, it checks now and then. */
+        int64_t next = cases[1].ch ? LEAT_NEVER : leat_after(LT_PROCESS_LOOK);
+        int got = leat_select_ordered(cases, 2, next);
+        if (got == 0 || got == -ECANCELED)
+            return got == 0 ? -EINTR : got;
+        if (got == 1 || lt_process_has_ended(process))
+            return 0;
+    }
 }
 
 static void attend(leat_process *process)
 {
-    int why = await_end(process, process->orders, LEAT_NEVER), error;
+    int why = await_end(process, process->orders);
     leat_shield();
     if (why == -ECANCELED)
-        ask_to_end(process, SIGTERM);
+        lt_process_cancel(process);
     if (why)
-        terminate(process);
-    while ((error = take_status(process, why != 0)) != 0) {
-        if (error == -EAGAIN) {
-            leat_sleep(LT_PROCESS_LOOK);
-        } else { /* it has ended, but had to end with its group before this */
-            terminate(process);
-            why = error;
-        }
-    }
+        await_end(process, NULL);
+    while (!lt_process_finish(process))
+        leat_sleep(LT_PROCESS_LOOK);
     leat_unshield();
-    leat_io_close(process->pidfd);
-    raise_ended(process);
 }
 
 int lt_process_attend(void *arg)
@@ -266,90 +313,10 @@ int64_t lt_process_spared_until(leat_process *process)
     return until;
 }
 
-static bool is_ending(leat_process *process)
-{
-    lt_lock(&process->lock);
-    bool ending = process->ending;
-    lt_unlock(&process->lock);
-    return ending;
-}
-
-/* The grace may be LEAT_NEVER. */
-static bool is_spared(leat_process *process)
-{
-    lt_lock(&process->lock);
-    bool spared = process->spared;
-    lt_unlock(&process->lock);
-    return spared;
-}
-
-/* Called when the grace is over. The attendant waits for the end of this call, and may then free
- * the process. */
-static void kill_all(struct lt_shared_timer *killer)
-{
-    leat_process *process = LT_CONTAINER(killer, leat_process, killer);
-    leat_kill_all(process, SIGKILL);
-    lt_lock(&process->lock);
-    process->spared = false;
-    lt_unlock(&process->lock);
-}
-
 void lt_process_kill_in_time(leat_process *process)
 {
     if (lt_shared_timer_stop(&process->killer))
         kill_all(&process->killer);
-}
-
-static void disarm(leat_process *process)
-{
-    if (lt_shared_timer_stop(&process->killer))
-        return;
-    while (is_spared(process))
-        usleep((useconds_t)(LT_PROCESS_LOOK / LEAT_US));
-}
-
-bool lt_process_finish(leat_process *process)
-{
-    bool ends = is_ending(process);
-    if (process->has_group && is_spared(process) && lt_process_has_followers(process))
-        return false;
-    int error;
-    while ((error = take_status(process, ends)) == -EAGAIN)
-        usleep((useconds_t)(LT_PROCESS_LOOK / LEAT_US));
-    if (error)
-        return false;
-    disarm(process);
-    for (int i = 0; i < 3; i++)
-        if (process->kept[i] >= 0)
-            close(process->kept[i]);
-    leat_io_close(process->pidfd);
-    raise_ended(process);
-    return true;
-}
-
-void lt_process_cancel(leat_process *process)
-{
-    if (!process->cancelled)
-        leat_process_end(process, SIGTERM);
-    process->cancelled = true;
-}
-
-/* The warden does the rest, or the attendant and the timer. The process's scope is open, and holds
- * the runtime. */
-static void order_end(leat_process *process)
-{
-    struct lt_shared_timers *timers = NULL;
-    lt_lock(&process->lock);
-    if (process->attendant && !process->ending && !process->taken) {
-        process->spared = true;
-        process->spared_until = leat_after(process->grace);
-        process->killer.fire = kill_all;
-        timers = lt_shared_timer_set(&process->killer, process->spared_until);
-    }
-    process->ending = true;
-    lt_unlock(&process->lock);
-    lt_shared_timers_notify(timers);
-    leat_close(process->orders);
 }
 
 /* ---- for the user ---- */

@@ -1,18 +1,17 @@
 /* process.h: a process from the inside.
  *
  * A task of the scope, the warden, waits for the process's pidfd and takes its status. In a
- * cancelled scope, or on an order, it first ends the process, under a shield. The warden is started
- * before the process, since starting it could fail. Its orders come by the channel `orders`: an
- * item when the process has started, and the end of the channel when there is no process or the
- * process must end.
+ * cancelled scope it first orders the end of the process. The warden is started before the process,
+ * since starting it could fail. Its orders come by the channel `orders`: an item when the process
+ * has started, and the end of the channel when there is no process or the process must end.
  *
  * With LEAT_ATTENDED a thread is the warden of its process, while it is in leat_attend or leat_wait
- * (attend.c). When the process must end, a timer sends SIGKILL, whatever the thread does; while the
- * thread attends, the thread does if the timer is late. If the thread does not come back, the scope
- * ends the process when it closes: on a worker, whose timers then stand still.
+ * (attend.c). If it does not come back, the scope ends the process when it closes: on a worker,
+ * whose timers then stand still.
  *
- * A process that must end takes its group with it: its status is taken when no other process of the
- * group is left (group.c), or when the grace is over and the rest has got SIGKILL.
+ * When the process must end, a timer sends SIGKILL after the grace; while an attendant attends, it
+ * does if the timer is late. Such a process takes its group with it: its status is taken when no
+ * other process of the group is left (group.c), or when the rest has got SIGKILL.
  *
  * The status is taken under the lock, and signals are sent under it: no other process or group gets
  * its number until its status is taken. Afterwards the warden raises `ended`, the channel from
@@ -35,8 +34,8 @@ struct leat_process {
     bool taken;     /* the status has been taken; under the lock */
     bool has_group; /* it has its own group */
     bool ending;    /* it must end, and the rest of its group; under the lock */
-    bool spared; /* with an attendant, while it is ending: the grace is not over; under the lock */
-    bool cancelled; /* the attendant has sent SIGTERM, since the scope is cancelled or closes */
+    bool spared;    /* it is ending, and the grace is not over; under the lock */
+    bool cancelled; /* lt_process_cancel has been called */
     pid_t pid;
     leat_io *pidfd;
     leat_io *pipes[3];
@@ -58,6 +57,16 @@ void lt_process_unref(leat_process *process);
 /* The warden's task. */
 int lt_process_attend(void *process);
 
+/* The process's scope is cancelled or closes: the process must end, by one SIGTERM. */
+void lt_process_cancel(leat_process *process);
+
+/* Whether the process has ended, or another thread has its status. */
+bool lt_process_has_ended(leat_process *process);
+
+/* The process has ended: takes its status. False: not yet, since the grace of its group is not over
+ * or a debugger still has it. */
+bool lt_process_finish(leat_process *process);
+
 /* As leat_attend for a party that does not attend to the process. Without `ends` it waits for the
  * pipes only. */
 int lt_process_select(leat_process *process, bool ends, unsigned pipes, int64_t deadline);
@@ -77,9 +86,6 @@ bool lt_process_is_mine(const leat_process *process);
 /* leat_attend, for the attendant. */
 int lt_process_attend_here(leat_process *process, unsigned pipes, int64_t deadline);
 
-/* The process's scope is cancelled or closes: the process must end, by one SIGTERM. */
-void lt_process_cancel(leat_process *process);
-
 /* When the grace is over; LEAT_NEVER if it is, or if there is none. At that time or later: sends
  * SIGKILL, unless the timer does. */
 int64_t lt_process_spared_until(leat_process *process);
@@ -87,10 +93,3 @@ void lt_process_kill_in_time(leat_process *process);
 
 /* Closes the bells. Called when the runtime ends: no scope is open. */
 void lt_process_close_bells(void);
-
-/* Whether the process has ended, or another thread has its status. */
-bool lt_process_has_ended(leat_process *process);
-
-/* The process has ended: takes its status. False: it had to end, and the grace of its group is not
- * over. */
-bool lt_process_finish(leat_process *process);
