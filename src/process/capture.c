@@ -143,16 +143,15 @@ static int finish(struct capture *capture, leat_captured *captured)
     return error ? error : give(capture, &how, captured);
 }
 
-/* The scope is cancelled. The shield lets this party wait and read once more; an attendant has to
- * see the cancel, since it ends the process. */
+/* The scope is cancelled. The shield lets this party wait and read once more. Under it an attendant
+ * would not see the cancel, so it orders the end before. */
 static int finish_cancelled(struct capture *capture, leat_captured *captured)
 {
     leat_exit how;
-    bool attends = lt_process_is_mine(capture->process);
-    int error = attends ? leat_wait(capture->process, &how, LEAT_NEVER) : 0;
+    if (lt_process_is_mine(capture->process))
+        lt_process_cancel(capture->process);
     leat_shield();
-    if (!attends)
-        error = leat_wait(capture->process, &how, LEAT_NEVER);
+    int error = leat_wait(capture->process, &how, LEAT_NEVER);
     if (!error)
         error = read_streams(capture, BOTH, LAST_READS);
     leat_unshield();
