@@ -167,12 +167,10 @@ static int attend(struct attention *a, int64_t deadline)
             lt_process_cancel(a->process);
         if ((!a->bell || ended) && lt_clock_now() + LT_PROCESS_LOOK < next)
             next = lt_clock_now() + LT_PROCESS_LOOK;
-        int64_t spared_until = lt_process_spared_until(a->process);
+        int64_t spared_until = lt_process_kill_in_time(a->process);
         next = spared_until < next ? spared_until : next;
         next = a->ready ? LEAT_NOW : deadline < next ? deadline : next;
         poll_all(a, next);
-        if (spared_until != LEAT_NEVER && lt_clock_now() >= spared_until)
-            lt_process_kill_in_time(a->process);
         if (a->fds[PIDFD].revents || ended) {
             if (lt_process_finish(a->process))
                 return 0;

@@ -305,18 +305,16 @@ bool lt_process_is_mine(const leat_process *process)
     return process->attendant == lt_this_thread();
 }
 
-int64_t lt_process_spared_until(leat_process *process)
+int64_t lt_process_kill_in_time(leat_process *process)
 {
     lt_lock(&process->lock);
     int64_t until = process->spared ? process->spared_until : LEAT_NEVER;
     lt_unlock(&process->lock);
-    return until;
-}
-
-void lt_process_kill_in_time(leat_process *process)
-{
+    if (until == LEAT_NEVER || leat_now() < until)
+        return until;
     if (lt_shared_timer_stop(&process->killer))
         kill_all(&process->killer);
+    return LEAT_NEVER;
 }
 
 /* ---- for the user ---- */

@@ -86,10 +86,9 @@ bool lt_process_is_mine(const leat_process *process);
 /* leat_attend, for the attendant. */
 int lt_process_attend_here(leat_process *process, unsigned pipes, int64_t deadline);
 
-/* When the grace is over; LEAT_NEVER if it is, or if there is none. At that time or later: sends
- * SIGKILL, unless the timer does. */
-int64_t lt_process_spared_until(leat_process *process);
-void lt_process_kill_in_time(leat_process *process);
+/* Sends SIGKILL if the grace is over, unless the timer does. Returns when it will be over;
+ * LEAT_NEVER if it is, or if there is none. */
+int64_t lt_process_kill_in_time(leat_process *process);
 
 /* Closes the bells. Called when the runtime ends: no scope is open. */
 void lt_process_close_bells(void);
