@@ -101,25 +101,22 @@ static void note(leat_process *process, const siginfo_t *info)
     how->core = info->si_code == CLD_DUMPED;
 }
 
-/* With the lock held. False: the process has not ended, or a debugger still has it. */
-static bool take_status_now(leat_process *process)
-{
-    siginfo_t info;
-    if (process->ending && process->has_group && is_our_child(process))
-        kill(-process->pid, SIGKILL);
-    process->error = ask(process, &info, 0, &process->exit.usage) == 0 ? 0 : -errno;
-    process->taken = process->error || info.si_pid;
-    if (process->taken && !process->error)
-        note(process, &info);
-    return process->taken;
-}
-
-/* `alone`: no other process of its group is left. False: as above; or the others are spared. */
+/* `alone`: no other process of its group is left. False: others are spared; or the process has not
+ * ended, or a debugger still has it. */
 static bool take_status(leat_process *process, bool alone)
 {
+    siginfo_t info;
     int saved = errno;
     lt_lock(&process->lock);
-    bool taken = (alone || !process->spared) && take_status_now(process);
+    if (alone || !process->spared) {
+        if (process->ending && process->has_group && is_our_child(process))
+            kill(-process->pid, SIGKILL);
+        process->error = ask(process, &info, 0, &process->exit.usage) == 0 ? 0 : -errno;
+        process->taken = process->error || info.si_pid;
+        if (process->taken && !process->error)
+            note(process, &info);
+    }
+    bool taken = process->taken;
     lt_unlock(&process->lock);
     errno = saved;
     return taken;
