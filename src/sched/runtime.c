@@ -130,13 +130,8 @@ int lt_stack_size_round(size_t *size)
 /* Workers outlive the runtime, and the next one uses them: a thread of the program that has just
  * posted something may still check whether the worker sleeps, and one that stops a timer may be
  * late. A seeded world ends the program if another thread wakes its worker, so its workers are kept
- * apart. */
-static struct lt_worker *kept, *kept_for_worlds;
-
-static struct lt_worker **kept_for(const struct lt_runtime *rt)
-{
-    return rt->alone ? &kept_for_worlds : &kept;
-}
+ * apart: the index is lt_runtime.alone. */
+static struct lt_worker *kept[2];
 
 /* Much of a worker is touched only when there is a crowd, so it has its own pages. */
 static struct lt_worker *worker_map(void)
@@ -157,10 +152,10 @@ static void clear(struct lt_worker *worker, size_t from, size_t to)
 
 static struct lt_worker *worker_get(const struct lt_runtime *rt)
 {
-    struct lt_worker *worker = *kept_for(rt);
+    struct lt_worker *worker = kept[rt->alone];
     if (!worker)
         return worker_map();
-    *kept_for(rt) = worker->next_idle;
+    kept[rt->alone] = worker->next_idle;
     /* The last part is zero already, and other threads may still read it. They may also read
      * `own.calls`, which lt_owned_init sets, and take the shared timers' lock: a thread that stops
      * a timer which has just fired learns so under that lock. The wheels and the slots of the local
@@ -179,8 +174,8 @@ static void worker_put(const struct lt_runtime *rt, struct lt_worker *worker)
     lt_free(worker->fault_stack);
     /* Nudges of tasks that have ended. Relaxed: no thread is left that reads them. */
     atomic_store_explicit(&worker->nudges, NULL, memory_order_relaxed);
-    worker->next_idle = *kept_for(rt);
-    *kept_for(rt) = worker;
+    worker->next_idle = kept[rt->alone];
+    kept[rt->alone] = worker;
 }
 
 static struct lt_worker *worker_new(const struct lt_runtime *rt, unsigned index)
