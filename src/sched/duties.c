@@ -8,12 +8,6 @@
 
 #include <leat/base.h>
 
-void lt_duties_init(struct lt_duties *duties)
-{
-    duties->stride = LT_DIRECT_SWITCHES;
-    duties->until_look = LT_LOOKS_APART;
-}
-
 void lt_duties_begin(struct lt_worker *worker, int64_t now)
 {
     worker->duties.paced = now;

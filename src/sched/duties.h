@@ -33,8 +33,6 @@ struct lt_duties {
     int64_t rest;        /* ns from `rung` in which no timer wakes it again */
 };
 
-void lt_duties_init(struct lt_duties *duties);
-
 /* Counts a stride of parties, without a visit of the scheduler. True: the scheduler should look at
  * the clock. */
 bool lt_duties_may_look(struct lt_duties *duties);

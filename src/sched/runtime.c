@@ -192,7 +192,8 @@ static struct lt_worker *worker_new(const struct lt_runtime *rt, unsigned index)
     worker->units.next = 1;
     lt_spin_init(&worker->spin);
     worker->magazine.fetch_next = 1;
-    lt_duties_init(&worker->duties);
+    worker->duties.stride = LT_DIRECT_SWITCHES;
+    worker->duties.until_look = LT_LOOKS_APART;
     LT_SET_HINT(worker->next_timer, LEAT_NEVER);
     worker->stealing.seen = lt_alloc(rt->worker_count * sizeof *worker->stealing.seen);
     worker->fault_stack = lt_alloc_unset(LT_FAULT_STACK);
