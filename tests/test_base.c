@@ -164,7 +164,7 @@ static void pools_stacks(void **state)
             for (int j = 0; j < i; j++)
                 CHECK(stacks[j]->base + stacks[j]->size <= stacks[i]->base ||
                       stacks[i]->base + stacks[i]->size <= stacks[j]->base);
-            lt_fiber_renew(&stacks[i]->fiber);
+            lt_fiber_forget(stacks[i]->fiber.low, stacks[i]->fiber.size);
             fill(stacks[i]);
             CHECK(resident_pages(stacks[i]) >= 15);
         }

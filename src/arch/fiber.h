@@ -104,20 +104,14 @@ static inline void lt_fiber_adopt(struct lt_fiber *fiber)
     (void)fiber;
 }
 
-/* Pages that have just been mapped may still have the red zones of an earlier stack. */
-static inline void lt_fiber_forget(char *pages, size_t size)
+/* Before memory is used anew: an earlier stack there, or frames that have never returned, may have
+ * left their red zones. */
+static inline void lt_fiber_forget(char *memory, size_t size)
 {
 #ifdef LT_ASAN
-    __asan_unpoison_memory_region(pages, size);
+    __asan_unpoison_memory_region(memory, size);
 #endif
-    (void)pages, (void)size;
-}
-
-/* A stack that was left for good is about to be reused: frames that have never returned have left
- * their red zones. */
-static inline void lt_fiber_renew(struct lt_fiber *fiber)
-{
-    lt_fiber_forget(fiber->low, fiber->size);
+    (void)memory, (void)size;
 }
 
 /* The last call before a switch from `from` to `to`. `for_good`: no frame of `from` is returned

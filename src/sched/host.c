@@ -252,7 +252,7 @@ SWITCHES void lt_host_start(struct lt_worker *worker, struct lt_task *task)
     struct lt_stack *stack = task->stack ? task->stack : lt_magazine_take(&worker->magazine);
     lt_tally_add(&worker->tally.live, 1);
     begin_task(worker, task, stack);
-    lt_fiber_renew(&stack->fiber);
+    lt_fiber_forget(stack->fiber.low, stack->fiber.size);
     lt_fiber_leave(&worker->fiber, &stack->fiber, 0);
     lt_switch_start(&worker->sp, lt_stack_top(stack), host, task);
     lt_fiber_arrive(&worker->fiber, 0, NULL);
