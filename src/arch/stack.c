@@ -65,7 +65,7 @@ void lt_stack_pool_open(size_t stack_size)
 {
     memset(&pool, 0, sizeof pool);
     pool.page = lt_page_size();
-    pool.guard = (LT_STACK_GUARD + pool.page - 1) / pool.page * pool.page;
+    pool.guard = lt_whole_pages(LT_STACK_GUARD);
     pool.slot = pool.guard + stack_size;
     pool.on_valgrind = lt_fiber_is_on_valgrind();
 }
@@ -134,8 +134,6 @@ static struct lt_stack *lay_out(char *base, size_t size, size_t colour)
 {
     struct lt_stack *stack =
         (struct lt_stack *)(void *)(base + size - HEADER - colour * LT_CACHE_LINE);
-    stack->next = NULL;
-    stack->guard_mapped = false;
     stack->base = base;
     stack->size = size;
     char *low = base + pool.guard;
@@ -354,9 +352,8 @@ struct lt_stack *lt_stack_map(size_t stack_size)
     char *base = map_stacks(size);
     if (!base)
         return NULL;
-    bool mapped = install_guard(base);
     struct lt_stack *stack = lay_out(base, size, 0);
-    stack->guard_mapped = mapped;
+    stack->guard_mapped = install_guard(base);
     return stack;
 }
 

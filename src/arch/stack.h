@@ -23,7 +23,7 @@ struct lt_stack {
     struct lt_stack *next; /* in a pool */
     char *base;            /* of the mapping or slot, which begins with the guard */
     size_t size;           /* of all of it: guard, stack, this */
-    bool guard_mapped;     /* the guard is a mapping: their number is limited */
+    bool guard_mapped;     /* outside the pool: the guard is a mapping; their number is limited */
     struct lt_fiber fiber;
 };
 
