@@ -63,7 +63,6 @@ static struct {
 
 void lt_stack_pool_open(size_t stack_size)
 {
-    memset(&pool, 0, sizeof pool);
     pool.page = lt_page_size();
     pool.guard = lt_whole_pages(LT_STACK_GUARD);
     pool.slot = pool.guard + stack_size;

@@ -250,7 +250,6 @@ static int start(struct lt_runtime *rt, const leat_options *options, bool alone,
     lt_kinds = *kinds;
     lt_observer = observer;
     lt_bias_open();
-    memset(rt, 0, sizeof *rt);
     rt->worker_count = options->workers;
     rt->processors = lt_processors();
     rt->alone = alone;
