@@ -286,17 +286,17 @@ static int start(struct lt_runtime *rt, const leat_options *options, bool alone,
     return 0;
 }
 
-int lt_runtime_start(const leat_options *given, const struct lt_kinds *kinds,
+int lt_runtime_start(const leat_options *given, bool alone, const struct lt_kinds *kinds,
                      const struct lt_observer *observer)
 {
     leat_options options;
-    if (lt_current_worker() || lt_pool_is_mine())
+    if (!alone && (lt_current_worker() || lt_pool_is_mine()))
         return -EDEADLK;
     int cancel = lt_cancel_put_off(), error = resolve(given, &options);
     if (!error) {
         pthread_mutex_lock(&start_stop);
         error =
-            lt_runtime.worker_count ? -EBUSY : start(&lt_runtime, &options, false, kinds, observer);
+            lt_runtime.worker_count ? -EBUSY : start(&lt_runtime, &options, alone, kinds, observer);
         pthread_mutex_unlock(&start_stop);
     }
     lt_cancel_restore(cancel);
@@ -346,32 +346,18 @@ int leat_stop(void)
         return -EDEADLK;
     int error = 0, cancel = lt_cancel_put_off();
     pthread_mutex_lock(&start_stop);
-    if (!lt_running()) {
+    if (!lt_running())
         error = -EINVAL;
-    } else if (!stop_life()) {
+    else if (!stop_life())
         error = -EBUSY;
-    } else {
+    else
         stop(&lt_runtime, lt_runtime.worker_count);
-    }
     pthread_mutex_unlock(&start_stop);
     lt_cancel_restore(cancel);
     return error;
 }
 
 /* ---- for one thread alone ---- */
-
-int lt_runtime_open_alone(unsigned workers, size_t stack_size, const struct lt_kinds *kinds,
-                          const struct lt_observer *observer)
-{
-    leat_options options = { .workers = workers, .stack_size = stack_size };
-    int error = resolve(&options, &options);
-    if (error)
-        return error;
-    pthread_mutex_lock(&start_stop);
-    error = lt_runtime.worker_count ? -EBUSY : start(&lt_runtime, &options, true, kinds, observer);
-    pthread_mutex_unlock(&start_stop);
-    return error;
-}
 
 bool lt_runtime_is_held(void)
 {

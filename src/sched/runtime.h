@@ -24,9 +24,13 @@ struct lt_runtime {
 
 extern struct lt_runtime lt_runtime;
 
-/* leat_start, with the functions of higher rooms. */
-int lt_runtime_start(const leat_options *options, const struct lt_kinds *kinds,
+/* leat_start, with the functions of higher rooms. `alone`: for the seeded world, a runtime for the
+ * calling thread alone, which is each of its workers in turn. It calls only the observer's probes
+ * and its `end`. lt_runtime_close_alone ends it, when nothing holds it. */
+int lt_runtime_start(const leat_options *options, bool alone, const struct lt_kinds *kinds,
                      const struct lt_observer *observer);
+bool lt_runtime_is_held(void);
+void lt_runtime_close_alone(void);
 
 /* Whether the runtime runs, or the calling thread lives in a seeded world. */
 bool lt_running(void);
@@ -41,14 +45,6 @@ void lt_runtime_release(void);
  * run. */
 int lt_runtime_look(void);
 void lt_runtime_look_away(void);
-
-/* For the seeded world: opens a runtime for the calling thread alone, which is each of its workers
- * in turn. It calls only the observer's probes and its `end`. 0, or as leat_start.
- * lt_runtime_close_alone ends it, when nothing holds it. */
-int lt_runtime_open_alone(unsigned workers, size_t stack_size, const struct lt_kinds *kinds,
-                          const struct lt_observer *observer);
-bool lt_runtime_is_held(void);
-void lt_runtime_close_alone(void);
 
 /* A worker, another one each time: for threads that are not workers. */
 struct lt_worker *lt_any_worker(void);

@@ -93,7 +93,8 @@ static int run_world(const leat_sim_options *given, leat_fn *fn, void *arg, bool
     *lt_world_place() = &sim->doors;
     struct lt_kinds kinds = lt_start_kinds;
     kinds.task_ended = lt_sim_task_ended;
-    error = lt_runtime_open_alone(LT_SIM_WORKERS, options.stack_size, &kinds, &lt_watch_observer);
+    const leat_options runtime = { .workers = LT_SIM_WORKERS, .stack_size = options.stack_size };
+    error = lt_runtime_start(&runtime, true, &kinds, &lt_watch_observer);
     if (!error) {
         lt_sim_catch_faults(sim);
         error = live(sim);

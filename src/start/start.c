@@ -14,7 +14,7 @@
 
 int leat_start(const leat_options *options)
 {
-    return lt_runtime_start(options, &lt_start_kinds, &lt_watch_observer);
+    return lt_runtime_start(options, false, &lt_start_kinds, &lt_watch_observer);
 }
 
 /* A function called by a timer or an operation without a scope may be about to return on another
