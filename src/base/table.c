@@ -1,12 +1,9 @@
 #include "base/table.h"
 
 #include "base/alloc.h"
+#include "base/config.h"
 
-#ifdef LEAT_HARSH
-enum { FIRST_ROOM = 2 };
-#else
-enum { FIRST_ROOM = 64 };
-#endif
+enum { FIRST_ROOM = LT_OR(2, 64) };
 
 static size_t next(const struct lt_table *table, size_t at)
 {
