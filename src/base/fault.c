@@ -26,6 +26,4 @@ bool lt_fault(void)
     atomic_store_explicit(&struck, true, memory_order_relaxed);
     return true;
 }
-#else
-typedef int lt_fault_is_empty; /* C has no empty translation units */
 #endif
