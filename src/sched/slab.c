@@ -22,11 +22,6 @@ static struct {
 } shared;
 
 /* The party is a descriptor's first member, so a link to one is a link to the other. */
-static struct lt_task *next_of(const struct lt_task *task)
-{
-    return (struct lt_task *)(void *)task->party.next;
-}
-
 static void push(struct lt_task **list, struct lt_task *task)
 {
     task->party.next = (struct lt_party *)(void *)*list;
@@ -37,7 +32,7 @@ static struct lt_task *pop(struct lt_task **list)
 {
     struct lt_task *task = *list;
     if (task)
-        *list = next_of(task);
+        *list = (struct lt_task *)(void *)task->party.next;
     return task;
 }
 
