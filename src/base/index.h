@@ -24,9 +24,3 @@ struct lt_indexed *lt_index_find(struct lt_index *index, uint64_t key);
 /* Adds a node, whose key the index must not have. Removes a node, which the index must have. */
 void lt_index_add(struct lt_index *index, struct lt_indexed *added, uint64_t key);
 void lt_index_remove(struct lt_index *index, struct lt_indexed *removed);
-
-/* The key for an address. */
-static inline uint64_t lt_index_key(const void *address)
-{
-    return (uintptr_t)address;
-}

@@ -52,7 +52,7 @@ static bool is_solo(unsigned state)
 /* With the lock held. */
 static struct input *find(leat_mix *mix, const leat_chan *in)
 {
-    struct lt_indexed *found = lt_index_find(&mix->index, lt_index_key(in));
+    struct lt_indexed *found = lt_index_find(&mix->index, (uintptr_t)in);
     return found ? LT_CONTAINER(found, struct input, indexed) : NULL;
 }
 
@@ -318,7 +318,7 @@ static bool add(struct input *input)
         input->notified = mix->changes;
         input->counted = leat_chan_ref(input->flow.in) == 0;
         lt_list_append(&mix->inputs, &input->node);
-        lt_index_add(&mix->index, &input->indexed, lt_index_key(input->flow.in));
+        lt_index_add(&mix->index, &input->indexed, (uintptr_t)input->flow.in);
     } else {
         lt_list_append(&mix->spares, &input->node);
     }

@@ -86,7 +86,7 @@ static bool unlist(struct tap *tap)
 /* With the lock held. */
 static struct tap *find(leat_mult *m, const leat_chan *ch)
 {
-    struct lt_indexed *found = lt_index_find(&m->index, lt_index_key(ch));
+    struct lt_indexed *found = lt_index_find(&m->index, (uintptr_t)ch);
     return found ? LT_CONTAINER(found, struct tap, indexed) : NULL;
 }
 
@@ -299,7 +299,7 @@ int leat_tap(leat_mult *m, leat_chan *ch, unsigned flags, leat_ending ending)
     bool is_tap = find(m, ch), adds = !over && !is_tap;
     if (adds) {
         lt_list_append(&m->taps, &tap->node);
-        lt_index_add(&m->index, &tap->indexed, lt_index_key(ch));
+        lt_index_add(&m->index, &tap->indexed, (uintptr_t)ch);
     }
     lt_unlock(&m->lock);
     if (over && !is_tap)
