@@ -279,22 +279,21 @@ void lt_wheel_advance(struct lt_wheel *wheel, int64_t now)
         wheel->tick = until;
 }
 
-int64_t lt_wheel_not_before(const struct lt_wheel *wheel)
-{
-    uint64_t begin;
-    if (!wheel->count)
-        return LEAT_NEVER;
-    earliest(wheel, &begin);
-    return begin > (uint64_t)LEAT_NEVER >> wheel->shift ? LEAT_NEVER
-                                                        : (int64_t)(begin << wheel->shift);
-}
-
 /* The time at which a tick begins: a tick that lies beyond all times begins right before
  * LEAT_NEVER. */
 static int64_t beginning_of(const struct lt_wheel *wheel, uint64_t tick)
 {
     return tick > (uint64_t)LEAT_NEVER >> wheel->shift ? LEAT_NEVER - 1
                                                        : (int64_t)(tick << wheel->shift);
+}
+
+int64_t lt_wheel_not_before(const struct lt_wheel *wheel)
+{
+    uint64_t begin;
+    if (!wheel->count)
+        return LEAT_NEVER;
+    earliest(wheel, &begin);
+    return beginning_of(wheel, begin);
 }
 
 int64_t lt_wheel_next(const struct lt_wheel *wheel)
