@@ -28,7 +28,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct lt_party;
 struct lt_worker;
 
 struct lt_reactor {

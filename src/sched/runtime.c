@@ -10,7 +10,6 @@
 #include "base/world.h"
 #include "sched/current.h"
 #include "sched/guard.h"
-#include "sched/host.h"
 #include "sched/idle.h"
 #include "sched/lookout.h"
 #include "sched/pool.h"

@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <string.h>
 
 enum {
     KNOWN = LEAT_WATCH_WAITS | LEAT_WATCH_DEADLOCK | LEAT_WATCH_DEADLOCK_ABORT | LEAT_WATCH_STACKS
