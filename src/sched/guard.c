@@ -1,13 +1,13 @@
 #define _GNU_SOURCE
 #include "sched/guard.h"
 
+#include "base/alloc.h"
 #include "base/handler.h"
 #include "sched/current.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 /* Of a thread of the pool, or lent; zero: of another thread. */
@@ -112,18 +112,17 @@ void lt_guard_worker_end(void)
 void lt_guard_thread_begin(void)
 {
     pthread_attr_t attributes;
-    void *low = NULL, *for_faults = mmap(NULL, LT_FAULT_STACK, PROT_READ | PROT_WRITE,
-                                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (for_faults == MAP_FAILED)
+    void *low = NULL;
+    own_stack.for_faults = lt_map(LT_FAULT_STACK);
+    if (!own_stack.for_faults)
         return;
-    own_stack.for_faults = for_faults;
     if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
         pthread_attr_getstack(&attributes, &low, &own_stack.size);
         pthread_attr_getguardsize(&attributes, &own_stack.guard);
         pthread_attr_destroy(&attributes);
         own_stack.low = low;
     }
-    stack_t stack = { .ss_sp = for_faults, .ss_size = LT_FAULT_STACK };
+    stack_t stack = { .ss_sp = own_stack.for_faults, .ss_size = LT_FAULT_STACK };
     sigaltstack(&stack, &former_stack);
 }
 
@@ -132,7 +131,7 @@ void lt_guard_thread_end(void)
     if (!own_stack.for_faults)
         return;
     sigaltstack(&former_stack, NULL);
-    munmap(own_stack.for_faults, LT_FAULT_STACK);
+    lt_unmap(own_stack.for_faults, LT_FAULT_STACK);
 }
 
 void lt_guard_lend(const struct lt_stack *stack)
