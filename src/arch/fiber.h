@@ -28,11 +28,9 @@
 #ifdef LT_TSAN
 #include <sanitizer/tsan_interface.h>
 #endif
-#if defined(__has_include)
 #if __has_include(<valgrind/valgrind.h>)
 #include <valgrind/valgrind.h>
 #define LT_VALGRIND 1
-#endif
 #endif
 
 /* What the tools know of a stack, whether a thread's own or a task's. */
