@@ -75,20 +75,27 @@ static void set_state(struct lt_uring *ring, enum lt_uring_state state)
     memcpy((char *)(&(offsets) + 1) - sizeof(uint64_t), \
            &(uint64_t){ (uint64_t)(uintptr_t)(memory) }, sizeof(uint64_t))
 
-static int set_up(struct lt_uring *ring, char *words, char *sqes)
+/* A ring's memory has the submissions first, and all the rest from the next page on. */
+static size_t memory_size(void)
 {
+    return lt_whole_pages(SQ_BYTES) + lt_whole_pages(CQ_BYTES);
+}
+
+static int set_up(struct lt_uring *ring, char *memory)
+{
+    char *words = memory + lt_whole_pages(SQ_BYTES);
     struct io_uring_params p = {
         .flags = IORING_SETUP_NO_MMAP | IORING_SETUP_NO_SQARRAY | IORING_SETUP_CQSIZE |
                  IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG,
         .cq_entries = LT_URING_COMPLETIONS,
     };
     SET_ADDRESS(p.cq_off, words);
-    SET_ADDRESS(p.sq_off, sqes);
+    SET_ADDRESS(p.sq_off, memory);
     int fd = lt_move_up((int)syscall(SYS_io_uring_setup, LT_URING_QUEUE, &p));
     if (fd < 0)
         return -errno;
     ring->fd = fd;
-    ring->sqes = (struct io_uring_sqe *)(void *)sqes;
+    ring->sqes = (struct io_uring_sqe *)(void *)memory;
     ring->cqes = (struct io_uring_cqe *)(void *)(words + p.cq_off.cqes);
     ring->sq_head = (_Atomic uint32_t *)(void *)(words + p.sq_off.head);
     ring->sq_tail = (_Atomic uint32_t *)(void *)(words + p.sq_off.tail);
@@ -103,21 +110,15 @@ bool lt_uring_open(struct lt_uring *ring)
 {
     if (lt_uring_refusal())
         return false;
-    int saved = errno, error = -ENOMEM;
-    char *words = lt_map(lt_whole_pages(CQ_BYTES)),
-         *sqes = words ? lt_map(lt_whole_pages(SQ_BYTES)) : NULL;
-    if (sqes)
-        error = set_up(ring, words, sqes);
+    char *memory = lt_map(memory_size());
+    int saved = errno, error = memory ? set_up(ring, memory) : -ENOMEM;
     errno = saved;
     if (!error) {
-        ring->words = words;
         set_state(ring, LT_URING_OPEN);
         return true;
     }
-    if (sqes)
-        lt_unmap(sqes, lt_whole_pages(SQ_BYTES));
-    if (words)
-        lt_unmap(words, lt_whole_pages(CQ_BYTES));
+    if (memory)
+        lt_unmap(memory, memory_size());
     atomic_store_explicit(&refusal, error, memory_order_relaxed);
     return false;
 }
@@ -129,8 +130,7 @@ void lt_uring_close(struct lt_uring *ring)
     if (lt_uring_is(ring, LT_URING_OPEN))
         close(ring->fd);
     /* The kernel keeps the pages until it has forgotten the ring. */
-    lt_unmap(ring->sqes, lt_whole_pages(SQ_BYTES));
-    lt_unmap(ring->words, lt_whole_pages(CQ_BYTES));
+    lt_unmap(ring->sqes, memory_size());
     set_owed(ring, 0);
     set_state(ring, LT_URING_UNUSED);
 }

@@ -49,9 +49,8 @@ struct lt_uring {
     _Atomic uint32_t owed; /* written inside; 0: there is nothing to take */
     /* The kernel writes sq_head, sq_flags and cq_tail. */
     _Atomic uint32_t *sq_head, *sq_tail, *sq_flags, *cq_head, *cq_tail;
-    struct io_uring_sqe *sqes;
+    struct io_uring_sqe *sqes; /* where the memory of all these begins */
     struct io_uring_cqe *cqes;
-    void *words; /* the memory for everything but the submissions */
 };
 
 /* An operation, on the stack of the party that is parked for it. */
