@@ -75,6 +75,12 @@ void lt_futex_nap(_Atomic uint32_t *word, uint32_t expected, int64_t ns)
     errno = saved;
 }
 
+void lt_nap(int64_t ns)
+{
+    static _Atomic uint32_t never;
+    lt_futex_nap(&never, 0, ns);
+}
+
 void lt_futex_rouse(_Atomic uint32_t *word)
 {
     int saved = errno;

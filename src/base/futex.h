@@ -16,3 +16,6 @@ void lt_futex_wake(_Atomic uint32_t *word);
  * most `ns` nanoseconds. */
 void lt_futex_nap(_Atomic uint32_t *word, uint32_t expected, int64_t ns);
 void lt_futex_rouse(_Atomic uint32_t *word);
+
+/* Sleeps for `ns` nanoseconds, or less. Keeps errno, and is no cancellation point. */
+void lt_nap(int64_t ns);

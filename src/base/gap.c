@@ -10,12 +10,11 @@ void lt_gap(void)
 {
     /* A prime: a loop that passes several gaps stops in each of them in turn. */
     enum { SELDOM = 17, NS = 20000 };
-    static _Atomic uint32_t never;
     static _Thread_local unsigned calls;
     void (*hook)(void) = atomic_load_explicit(&lt_gap_hook, memory_order_relaxed);
     if (hook)
         hook();
     if (++calls % SELDOM == 0 && !lt_world())
-        lt_futex_nap(&never, 0, NS);
+        lt_nap(NS);
 }
 #endif

@@ -113,13 +113,12 @@ LT_COLD void lt_lock_contended(struct lt_lock *lock, uint8_t found)
 LT_COLD void lt_lock_await(unsigned round)
 {
     enum { PAUSES = 256, YIELDS = 64, NAP_NS = 20000 };
-    static _Atomic uint32_t never;
     if (round < PAUSES)
         lt_pause();
     else if (round < PAUSES + YIELDS)
         sched_yield();
     else /* a real-time thread yields only to threads of its own priority */
-        lt_futex_nap(&never, 0, NAP_NS);
+        lt_nap(NAP_NS);
 }
 
 LT_COLD void lt_lock_contended_soon(struct lt_lock *lock, uint8_t found)

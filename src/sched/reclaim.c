@@ -1,13 +1,9 @@
-#define _GNU_SOURCE
 #include "sched/reclaim.h"
 
 #include "arch/stack.h"
-#include "base/cancel.h"
 #include "base/config.h"
+#include "base/futex.h"
 #include "sched/runtime.h"
-
-#include <errno.h>
-#include <time.h>
 
 static size_t kept(const struct lt_worker *worker)
 {
@@ -53,16 +49,12 @@ static bool wake_keepers(void)
 bool lt_reclaim_get_one(void)
 {
     enum { TRIES = 40 };
-    const struct timespec nap = { .tv_nsec = 50000 };
-    int saved = errno, cancel = lt_cancel_put_off();
     bool got = false, more = true;
     for (int i = 0; i < TRIES && more && !got; i++) {
         more = wake_keepers();
         if (more)
-            nanosleep(&nap, NULL);
+            lt_nap(50 * LEAT_US);
         got = lt_stack_credits_get(1);
     }
-    lt_cancel_restore(cancel);
-    errno = saved;
     return got;
 }

@@ -4,13 +4,13 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/config.h"
+#include "base/futex.h"
 #include "sched/runtime.h"
 
 #include <leat/scope.h>
 #include <leat/task.h>
 
 #include <errno.h>
-#include <time.h>
 
 int leat_start(const leat_options *options)
 {
@@ -21,12 +21,10 @@ int leat_start(const leat_options *options)
  * worker, after it has done the work that the program waited for. So this waits a moment. */
 static int stop(void)
 {
-    const struct timespec nap = { .tv_nsec = 50000 };
     int64_t until = lt_clock_now() + LT_STOP_PATIENCE_MS * LEAT_MS;
-    int saved = errno, error;
+    int error;
     while ((error = leat_stop()) == -EBUSY && lt_clock_now() < until)
-        nanosleep(&nap, NULL);
-    errno = saved; /* a signal may have cut a nap short */
+        lt_nap(50 * LEAT_US);
     return error;
 }
 
