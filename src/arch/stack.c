@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "arch/stack.h"
 
 #include "base/alloc.h"

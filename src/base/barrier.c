@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "base/barrier.h"
 
 #include "base/util.h"

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "base/futex.h"
 
 #include "base/sanitizers.h"

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "base/owned.h"
 
 #include "base/barrier.h"

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "base/util.h"
 
 #include <errno.h>

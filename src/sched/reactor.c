@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "sched/reactor.h"
 
 #include "base/alloc.h"

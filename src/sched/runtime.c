@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "sched/runtime.h"
 
 #include "base/alloc.h"

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "sched/worker.h"
 
 #include "base/bell.h"
