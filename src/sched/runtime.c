@@ -95,23 +95,16 @@ static int resolve(const leat_options *given, leat_options *options)
     lt_env_report_unknown();
     *options = given ? *given : (leat_options){ 0 };
     int pinned = options->pinned ? 1 : lt_env_word("LEAT_PINNED", pinned_words);
-    if (pinned < 0)
-        return pinned;
+    int64_t workers =
+        options->workers ? options->workers : lt_env_number("LEAT_WORKERS", LT_MAX_WORKERS);
+    if (pinned < 0 || workers < 0 || workers > LT_MAX_WORKERS ||
+        lt_env_word("LEAT_IO", io_words) < 0)
+        return -EINVAL;
+    unsigned wanted = workers ? (unsigned)workers : leat_cores();
+    options->workers = wanted < LT_MAX_WORKERS ? wanted : LT_MAX_WORKERS;
     options->pinned = pinned;
-    if (lt_env_word("LEAT_IO", io_words) < 0)
-        return -EINVAL;
-    int64_t workers = options->workers ? 0 : lt_env_number("LEAT_WORKERS", LT_MAX_WORKERS);
-    if (workers < 0)
-        return -EINVAL;
-    if (workers)
-        options->workers = (unsigned)workers;
-    unsigned cores = options->workers ? 0 : leat_cores();
-    if (cores)
-        options->workers = cores < LT_MAX_WORKERS ? cores : LT_MAX_WORKERS;
     if (!options->stack_size)
         options->stack_size = LT_STACK_DEFAULT;
-    if (options->workers > LT_MAX_WORKERS)
-        return -EINVAL;
     return lt_stack_size_round(&options->stack_size);
 }
 
