@@ -274,7 +274,7 @@ static int add(struct lt_source *source, enum lt_source_kind kind, int fd, struc
 /* With `opening` held. A worker whose reactor is open, or NULL. */
 static struct lt_worker *find_open(void)
 {
-    for (unsigned i = 0; i < lt_runtime.worker_count && lt_runtime.workers[i]; i++)
+    for (unsigned i = 0; i < lt_runtime.worker_count; i++)
         if (lt_reactor_is_open(&lt_runtime.workers[i]->reactor))
             return lt_runtime.workers[i];
     return NULL;
