@@ -65,7 +65,6 @@ void lt_stack_unmap(struct lt_stack *stack);
 /* The number of stacks that the pool has room for, and of those that it has at hand. */
 void lt_stack_count(size_t *all, size_t *at_hand);
 
-/* Whether the stack belongs to the pool. */
 bool lt_stack_pooled(const struct lt_stack *stack);
 
 /* The end of the stack, where its first frame begins; 16-byte aligned. */

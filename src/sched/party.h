@@ -104,7 +104,6 @@ struct lt_thread *lt_this_thread(void);
 /* The calling thread's state for lt_rng_next. */
 uint64_t *lt_chance(void);
 
-/* Calls a job's function. */
 void lt_job_run(struct lt_party *party);
 
 /* For a party that waits in more than one place, or has no home. True for one caller only: that one

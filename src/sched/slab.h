@@ -17,8 +17,6 @@ struct lt_free_tasks {
 /* A descriptor, zeroed but for `left`. `worker` is the caller's own, or NULL. NULL when memory has
  * run out. */
 struct lt_task *lt_slab_get(struct lt_worker *worker);
-
-/* Gives a descriptor back. */
 void lt_slab_put(struct lt_worker *worker, struct lt_task *task);
 
 /* Frees all slabs; no task is left. */
