@@ -25,8 +25,8 @@ void cells_add_bytes(struct table *t, double bytes)
 
 static const char *name_of(const struct document *d, const char *id)
 {
-    const struct channel *c = document_channel(d, id);
-    const struct party *p = c ? NULL : document_party(d, id);
+    const struct channel *c = document_find(d, id, A_CHANNEL);
+    const struct party *p = c ? NULL : document_find(d, id, A_PARTY);
     return c ? c->name : p ? p->name : NULL;
 }
 
@@ -76,7 +76,7 @@ const char *cells_title(const struct party *p)
 
 double cells_rate(const struct channel *c, const struct document *d, const struct document *before)
 {
-    const struct channel *was = document_channel(before, c->id);
+    const struct channel *was = document_find(before, c->id, A_CHANNEL);
     if (!was)
         return (double)NAN;
     double items = c->passed - was->passed;
@@ -88,7 +88,7 @@ double cells_rate(const struct channel *c, const struct document *d, const struc
 double cells_stage_rate(const struct stage *s, const struct document *d,
                         const struct document *before)
 {
-    const struct stage *was = document_stage(before, s->id);
+    const struct stage *was = document_find(before, s->id, A_STAGE);
     if (!was || isnan(s->items)) /* fmax is not NAN then */
         return (double)NAN;
     return fmax(s->items - was->items, 0) / (d->uptime - before->uptime);

@@ -110,7 +110,7 @@ static void add_channel(struct table *t, const struct document *d, const struct 
     add_count(t, "passed", c->passed);
     add_count(t, "passed a second", cells_rate(c, d, before));
     add(t, "scope", c->scope);
-    const struct party *holder = document_party(d, c->holder);
+    const struct party *holder = document_find(d, c->holder, A_PARTY);
     if (c->holder)
         add_named(t, "held by", c->holder, holder ? holder->name : NULL);
     add_users(t, d, c->id, "receive", "receiver");
@@ -145,7 +145,7 @@ static void add_others(struct table *t, const struct document *d, const struct s
 
 static void add_scope(struct table *t, const struct document *d, const struct scope *s)
 {
-    const struct party *opener = document_party(d, s->opener);
+    const struct party *opener = document_find(d, s->opener, A_PARTY);
     add(t, "scope", s->id);
     add(t, "around it", s->around);
     add_named(t, "opener", s->opener ? s->opener : "a thread", opener ? opener->name : NULL);
@@ -194,7 +194,7 @@ static void add_ends(struct table *t, const struct document *d, const char *what
                      const char *const *ids, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        const struct channel *c = document_channel(d, ids[i]);
+        const struct channel *c = document_find(d, ids[i], A_CHANNEL);
         add_named(t, i ? "" : what, ids[i], c ? c->name : NULL);
     }
 }
@@ -214,27 +214,25 @@ static void add_stage(struct table *t, const struct document *d, const struct do
     add_ends(t, d, "to", s->out, s->out_count);
 }
 
+static void add_thing(struct table *t, const struct document *d, const struct document *before,
+                      const struct entry *e)
+{
+    switch (e->thing) {
+    case A_PARTY: add_party(t, d, e->at); break;
+    case A_CHANNEL: add_channel(t, d, before, e->at); break;
+    case A_SCOPE: add_scope(t, d, e->at); break;
+    case A_DESCRIPTOR: add_descriptor(t, d, e->at); break;
+    case A_BATCHER: add_batcher(t, e->at); break;
+    case A_STAGE: add_stage(t, d, before, e->at); break;
+    }
+}
+
 void details_fill(struct table *t, const char *id, const struct document *d,
                   const struct document *before)
 {
-    const struct party *p = document_party(d, id);
-    const struct channel *c = document_channel(d, id);
-    const struct scope *s = document_scope(d, id);
-    const struct descriptor *descriptor = document_descriptor(d, id);
-    const struct batcher *b = document_batcher(d, id);
-    const struct stage *stage = document_stage(d, id);
+    const struct entry *e = document_entry(d, id);
     table_begin(t, columns, 2);
-    if (p)
-        add_party(t, d, p);
-    else if (c)
-        add_channel(t, d, before, c);
-    else if (s)
-        add_scope(t, d, s);
-    else if (descriptor)
-        add_descriptor(t, d, descriptor);
-    else if (b)
-        add_batcher(t, b);
-    else if (stage)
-        add_stage(t, d, before, stage);
+    if (e)
+        add_thing(t, d, before, e);
     table_end(t);
 }

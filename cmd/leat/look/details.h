@@ -4,6 +4,6 @@
 #include "look/document.h"
 #include "look/table.h"
 
-/* The party, channel or scope of this id. The table is empty if the document has none. */
+/* The thing of this id. The table is empty if the document has none. */
 void details_fill(struct table *t, const char *id, const struct document *d,
                   const struct document *before);

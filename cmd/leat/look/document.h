@@ -110,13 +110,10 @@ struct document {
 struct document *document_read(const char *bytes, size_t len, struct trouble *why);
 void document_free(struct document *d);
 
-/* These return NULL if the document has no such thing, or the id is NULL. */
-const struct party *document_party(const struct document *d, const char *id);
-const struct channel *document_channel(const struct document *d, const char *id);
-const struct scope *document_scope(const struct document *d, const char *id);
-const struct descriptor *document_descriptor(const struct document *d, const char *id);
-const struct batcher *document_batcher(const struct document *d, const char *id);
-const struct stage *document_stage(const struct document *d, const char *id);
+/* document_entry: the entry of this id. document_find: the thing of this id, if it is one of that
+ * kind. NULL: the document has none, or the document or the id is NULL. */
+const struct entry *document_entry(const struct document *d, const char *id);
+const void *document_find(const struct document *d, const char *id, enum thing thing);
 
 /* The worker of this number. */
 const struct worker *document_worker(const struct document *d, double number);

@@ -89,7 +89,7 @@ static void draw_runs(struct canvas *c, const struct document *d, const struct w
         return;
     }
     canvas_put(c, NORMAL, "runs ");
-    const struct party *p = document_party(d, w->runs);
+    const struct party *p = document_find(d, w->runs, A_PARTY);
     canvas_put(c, NORMAL, w->runs);
     if (!p || !cells_title(p))
         return;

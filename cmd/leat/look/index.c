@@ -23,12 +23,17 @@ static void add(struct document *d, const char *id, enum thing thing, const void
     d->index[d->index_count++] = (struct entry){ id, thing, at };
 }
 
-static const void *find(const struct document *d, const char *id, enum thing thing)
+const struct entry *document_entry(const struct document *d, const char *id)
 {
     if (!d || !id || !d->index_count)
         return NULL;
     const struct entry key = { .id = id };
-    const struct entry *e = bsearch(&key, d->index, d->index_count, sizeof *e, compare_entries);
+    return bsearch(&key, d->index, d->index_count, sizeof key, compare_entries);
+}
+
+const void *document_find(const struct document *d, const char *id, enum thing thing)
+{
+    const struct entry *e = document_entry(d, id);
     return e && e->thing == thing ? e->at : NULL;
 }
 
@@ -36,7 +41,7 @@ static const void *find(const struct document *d, const char *id, enum thing thi
 static void measure_depths(struct document *d)
 {
     for (size_t i = 0; i < d->scope_count; i++) {
-        const struct scope *around = find(d, d->scopes[i].around, A_SCOPE);
+        const struct scope *around = document_find(d, d->scopes[i].around, A_SCOPE);
         if (around && around < &d->scopes[i])
             d->scopes[i].depth = around->depth + 1;
     }
@@ -59,34 +64,4 @@ void index_make(struct document *d)
     if (d->index_count)
         qsort(d->index, d->index_count, sizeof *d->index, compare_entries);
     measure_depths(d);
-}
-
-const struct party *document_party(const struct document *d, const char *id)
-{
-    return find(d, id, A_PARTY);
-}
-
-const struct channel *document_channel(const struct document *d, const char *id)
-{
-    return find(d, id, A_CHANNEL);
-}
-
-const struct scope *document_scope(const struct document *d, const char *id)
-{
-    return find(d, id, A_SCOPE);
-}
-
-const struct descriptor *document_descriptor(const struct document *d, const char *id)
-{
-    return find(d, id, A_DESCRIPTOR);
-}
-
-const struct batcher *document_batcher(const struct document *d, const char *id)
-{
-    return find(d, id, A_BATCHER);
-}
-
-const struct stage *document_stage(const struct document *d, const char *id)
-{
-    return find(d, id, A_STAGE);
 }

@@ -207,7 +207,7 @@ static void fill_stage(struct table *t, const struct document *d, const struct d
                        const struct stage *s)
 {
     /* An operator's block does its work. */
-    const struct party *block = isnan(s->n) ? document_party(d, s->block) : NULL;
+    const struct party *block = isnan(s->n) ? document_find(d, s->block, A_PARTY) : NULL;
     table_row(t, s->id, 0);
     table_text(t, s->id);
     table_text(t, s->kind);
@@ -240,7 +240,7 @@ static void fill_descriptor(struct table *t, const struct descriptor *one)
 static void fill_batcher(struct table *t, const struct document *d, const struct document *before,
                          const struct batcher *b)
 {
-    const struct batcher *was = document_batcher(before, b->id);
+    const struct batcher *was = document_find(before, b->id, A_BATCHER);
     double items = was ? fmax(b->items - was->items, 0) : (double)NAN;
     table_row(t, b->id, 0);
     table_text(t, b->id);
