@@ -60,7 +60,6 @@ void view_refresh(struct view *v, const struct document *d, const struct documen
 {
     if (v->mode == MODE_DETAILS) {
         details_fill(&v->table, v->detailed, d, before);
-        v->all = v->table.count;
         return;
     }
     list_fill(&v->table, v->list, d, before);
@@ -70,23 +69,19 @@ void view_refresh(struct view *v, const struct document *d, const struct documen
     find_cursor(v);
 }
 
-/* Details and help have no cursor: there the page itself moves. */
-static void scroll_page(struct view *v, size_t lines)
+static size_t less(size_t from, size_t n)
 {
-    size_t last = lines > v->page ? lines - v->page : 0;
-    if (v->top > last)
-        v->top = last;
+    return from > n ? from - n : 0;
 }
 
 void view_scroll(struct view *v, size_t page)
 {
     v->page = page ? page : 1;
-    if (v->mode != MODE_LIST) {
-        scroll_page(v, v->mode == MODE_HELP ? HELP_LINES : v->table.count);
-        return;
-    }
-    if (v->top + v->page > v->table.count)
-        v->top = v->table.count > v->page ? v->table.count - v->page : 0;
+    size_t last = less(v->mode == MODE_HELP ? HELP_LINES : v->table.count, v->page);
+    if (v->top > last)
+        v->top = last;
+    if (v->mode != MODE_LIST)
+        return; /* there is no cursor: the page itself moves */
     if (v->cursor < v->top)
         v->top = v->cursor;
     if (v->cursor >= v->top + v->page)
@@ -94,11 +89,6 @@ void view_scroll(struct view *v, size_t page)
 }
 
 /* ---- keys ---- */
-
-static size_t less(size_t from, size_t n)
-{
-    return from > n ? from - n : 0;
-}
 
 static enum reaction move(struct view *v, enum key_code code)
 {
