@@ -85,8 +85,6 @@ static void add_party(struct table *t, const struct document *d, const struct pa
         cells_add_wait(&t->words, d, &p->waits[i]);
         table_close_cell(t);
     }
-    if (!p->wait_count && strcmp(p->state, "waiting") == 0)
-        add(t, "waits to", "sleep");
     add_calls(t, d, p);
 }
 

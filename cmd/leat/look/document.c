@@ -4,6 +4,7 @@
 #include "look/index.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Lists and objects nest at most so deep, and there are at most so many values. */
 enum { NESTING_MOST = 32, VALUES_MOST = 4 << 20 };
@@ -145,6 +146,11 @@ static void read_party(struct document *d, const struct fields *f, void *to)
     p->stack = field_count(f, "stack", MAYBE_NULL);
     p->stack_size = field_count(f, "stack_size", MAYBE_NULL);
     p->waits = read_waits(d, f, &p->wait_count);
+    if (!p->wait_count && strcmp(p->state, "waiting") == 0) {
+        static const struct wait sleeps = { .what = "sleep" };
+        p->waits = &sleeps;
+        p->wait_count = 1;
+    }
     p->calls = read_calls(d, f, &p->call_count);
 }
 

@@ -38,7 +38,7 @@ struct scope {
 };
 
 struct wait {
-    const char *what, *of; /* "receive", "c34" */
+    const char *what, *of; /* "receive", "c34"; of a party that waits for nothing: "sleep", NULL */
 };
 
 struct party {

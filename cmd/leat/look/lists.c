@@ -108,11 +108,6 @@ size_t list_find_column(enum list list, const char *name)
     return SIZE_MAX;
 }
 
-static bool is_waiting(const struct party *p)
-{
-    return strcmp(p->state, "waiting") == 0;
-}
-
 static void fill_party(struct table *t, const struct document *d, const struct party *p)
 {
     table_row(t, p->id, 0);
@@ -131,8 +126,6 @@ static void fill_party(struct table *t, const struct document *d, const struct p
             text_str(&t->words, ", ");
         cells_add_wait(&t->words, d, &p->waits[i]);
     }
-    if (!p->wait_count && is_waiting(p))
-        text_str(&t->words, "sleep");
     table_close_cell(t);
 }
 
@@ -185,22 +178,16 @@ static void fill_wait(struct table *t, const struct document *d, const struct pa
     cells_add_count(t, p->worker);
     cells_add_title(t, cells_title(p));
     table_open_cell(t);
-    if (at < p->wait_count)
-        cells_add_wait(&t->words, d, &p->waits[at]);
-    else
-        text_str(&t->words, "sleep");
+    cells_add_wait(&t->words, d, &p->waits[at]);
     table_close_cell(t);
     table_text(t, p->scope);
 }
 
 static void fill_waits(struct table *t, const struct document *d)
 {
-    for (size_t i = 0; i < d->party_count; i++) {
-        const struct party *p = &d->parties[i];
-        size_t count = !p->wait_count && is_waiting(p) ? 1 : p->wait_count;
-        for (size_t at = 0; at < count; at++)
-            fill_wait(t, d, p, at);
-    }
+    for (size_t i = 0; i < d->party_count; i++)
+        for (size_t at = 0; at < d->parties[i].wait_count; at++)
+            fill_wait(t, d, &d->parties[i], at);
 }
 
 static void fill_stage(struct table *t, const struct document *d, const struct document *before,
