@@ -23,7 +23,7 @@ void cells_add_bytes(struct table *t, double bytes)
     table_number(t, bytes, format_bytes(shown, bytes));
 }
 
-static const char *name_of(const struct document *d, const char *id)
+const char *cells_name(const struct document *d, const char *id)
 {
     const struct channel *c = document_find(d, id, A_CHANNEL);
     const struct party *p = c ? NULL : document_find(d, id, A_PARTY);
@@ -52,7 +52,7 @@ static void add_part(struct text *to, const char *part)
 void cells_add_id(struct text *to, const struct document *d, const char *id)
 {
     text_str(to, id);
-    add_part(to, name_of(d, id));
+    add_part(to, cells_name(d, id));
 }
 
 void cells_add_title(struct table *t, const char *name)
@@ -66,7 +66,7 @@ void cells_add_wait(struct text *to, const struct document *d, const struct wait
 {
     text_str(to, w->what);
     add_part(to, w->of);
-    add_part(to, name_of(d, w->of));
+    add_part(to, cells_name(d, w->of));
 }
 
 const char *cells_title(const struct party *p)
@@ -94,19 +94,21 @@ double cells_stage_rate(const struct stage *s, const struct document *d,
     return fmax(s->items - was->items, 0) / (d->uptime - before->uptime);
 }
 
-void cells_add_ends(struct text *to, const struct document *d, const char *const *ids, size_t count,
+void cells_add_ends(struct table *t, const struct document *d, const char *const *ids, size_t count,
                     double all)
 {
     char more[FORMATTED];
+    table_open_cell(t);
     for (size_t i = 0; i < count; i++) {
-        text_str(to, i ? ", " : "");
-        cells_add_id(to, d, ids[i]);
+        text_str(&t->words, i ? ", " : "");
+        cells_add_id(&t->words, d, ids[i]);
     }
     if (all > (double)count) {
-        text_str(to, " and ");
-        text_str(to, format_count(more, all - (double)count));
-        text_str(to, " more");
+        text_str(&t->words, " and ");
+        text_str(&t->words, format_count(more, all - (double)count));
+        text_str(&t->words, " more");
     }
     if (!count)
-        text_char(to, '-');
+        text_char(&t->words, '-');
+    table_close_cell(t);
 }

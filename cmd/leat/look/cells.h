@@ -13,6 +13,9 @@ void cells_add_title(struct table *t, const char *name);
 /* Adds a name such as "reader (/src/mill.c:30)", without the folders: they would fill the line. */
 void cells_add_name(struct text *to, const char *name);
 
+/* The name of the channel or party of this id; NULL: it has none. */
+const char *cells_name(const struct document *d, const char *id);
+
 /* Adds the id of a channel or party, and its name if it has one. */
 void cells_add_id(struct text *to, const struct document *d, const char *id);
 
@@ -22,9 +25,8 @@ const char *cells_title(const struct party *p);
 /* Adds what the party waits for: receive c34 quotes, send c35 log */
 void cells_add_wait(struct text *to, const struct document *d, const struct wait *w);
 
-/* Adds "c34 quotes, c35 log and 2 more": the named channels' ids, and the number of the rest of
- * `all`. */
-void cells_add_ends(struct text *to, const struct document *d, const char *const *ids, size_t count,
+/* Fills the next cell with the ids: c34 quotes, c35 log and 2 more, which are the rest of `all`. */
+void cells_add_ends(struct table *t, const struct document *d, const char *const *ids, size_t count,
                     double all);
 
 /* The number of items a second that the channel has passed, or the stage has taken; NAN if that is

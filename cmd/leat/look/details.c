@@ -108,9 +108,7 @@ static void add_channel(struct table *t, const struct document *d, const struct 
     add_count(t, "passed", c->passed);
     add_count(t, "passed a second", cells_rate(c, d, before));
     add(t, "scope", c->scope);
-    const struct party *holder = document_find(d, c->holder, A_PARTY);
-    if (c->holder)
-        add_named(t, "held by", c->holder, holder ? holder->name : NULL);
+    add_named(t, "held by", c->holder, cells_name(d, c->holder));
     add_users(t, d, c->id, "receive", "receiver");
     add_users(t, d, c->id, "send", "sender");
 }
@@ -143,10 +141,9 @@ static void add_others(struct table *t, const struct document *d, const struct s
 
 static void add_scope(struct table *t, const struct document *d, const struct scope *s)
 {
-    const struct party *opener = document_find(d, s->opener, A_PARTY);
     add(t, "scope", s->id);
     add(t, "around it", s->around);
-    add_named(t, "opener", s->opener ? s->opener : "a thread", opener ? opener->name : NULL);
+    add_named(t, "opener", s->opener ? s->opener : "a thread", cells_name(d, s->opener));
     add(t, "state",
         s->cancelled ? "cancelled"
         : s->joins   ? "its opener waits for its end"
@@ -191,10 +188,8 @@ static void add_batcher(struct table *t, const struct batcher *b)
 static void add_ends(struct table *t, const struct document *d, const char *what,
                      const char *const *ids, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        const struct channel *c = document_find(d, ids[i], A_CHANNEL);
-        add_named(t, i ? "" : what, ids[i], c ? c->name : NULL);
-    }
+    for (size_t i = 0; i < count; i++)
+        add_named(t, i ? "" : what, ids[i], cells_name(d, ids[i]));
 }
 
 static void add_stage(struct table *t, const struct document *d, const struct document *before,

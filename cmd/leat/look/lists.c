@@ -206,12 +206,8 @@ static void fill_stage(struct table *t, const struct document *d, const struct d
     cells_add_count(t, cells_stage_rate(s, d, before));
     table_text(t, s->scope);
     cells_add_title(t, s->name);
-    table_open_cell(t);
-    cells_add_ends(&t->words, d, s->in, s->in_count, s->inputs);
-    table_close_cell(t);
-    table_open_cell(t);
-    cells_add_ends(&t->words, d, s->out, s->out_count, s->outputs);
-    table_close_cell(t);
+    cells_add_ends(t, d, s->in, s->in_count, s->inputs);
+    cells_add_ends(t, d, s->out, s->out_count, s->outputs);
 }
 
 static void fill_descriptor(struct table *t, const struct descriptor *one)
