@@ -58,9 +58,13 @@ static void put_id(FILE *to, const char *key, char letter, uint32_t number, cons
         fprintf(to, "%snull", key);
 }
 
+/* NULL: null. */
 static void put_record_id(FILE *to, const char *key, const struct lt_record *record)
 {
-    put_id(to, key, lt_things[record->thing].letter, record->number, record->self);
+    if (record)
+        put_id(to, key, lt_things[record->thing].letter, record->number, record->self);
+    else
+        fprintf(to, "%snull", key);
 }
 
 static void put_scope(FILE *to, const char *key, const struct lt_look *look, size_t place)
@@ -115,10 +119,7 @@ static void put_worker(FILE *to, const struct lt_look *look, unsigned i)
     fprintf(to, "%s{\"worker\":%u", i ? "," : "", i);
     put_time(to, ",\"cpu\":", worker->cpu >= 0, worker->cpu);
     fprintf(to, ",\"answered\":%s", truth(worker->answered));
-    if (worker->running)
-        put_record_id(to, ",\"runs\":", worker->running);
-    else
-        fputs(",\"runs\":null", to);
+    put_record_id(to, ",\"runs\":", worker->running);
     put_frames(to, worker->frames);
     fprintf(to, ",\"ready\":%u,\"queued\":%u,", worker->ready, worker->queued);
     put_counts(to, &worker->counts);
@@ -202,11 +203,7 @@ static void put_channel(FILE *to, const struct lt_look *look, const struct lt_re
             truth(record->closed));
     fprintf(to, ",\"receivers\":%u,\"senders\":%u,\"passed\":%u", record->receivers,
             record->senders, record->passed);
-    const struct lt_record *holder = lt_look_find_holder(look, record);
-    if (holder)
-        put_record_id(to, ",\"holder\":", holder);
-    else
-        fputs(",\"holder\":null", to);
+    put_record_id(to, ",\"holder\":", lt_look_find_holder(look, record));
 }
 
 static void put_descriptor(FILE *to, const struct lt_look *look, const struct lt_record *record)
