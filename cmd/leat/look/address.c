@@ -9,21 +9,22 @@
 
 static const char forms[] = "ADDRESS is unix:/path, unix:@name, host:port or http://host:port/";
 
-static void copy(char *to, size_t room, const char *from, size_t len, struct trouble *why)
+static void copy_connect(struct address *a, const char *from, size_t len, struct trouble *why)
 {
-    if (len >= room) {
+    if (len >= sizeof a->connect) {
         trouble_say(why, "ADDRESS is too long");
         return;
     }
-    memcpy(to, from, len);
-    to[len] = '\0';
+    memcpy(a->connect, from, len);
+    a->connect[len] = '\0';
 }
 
-/* The text goes into the head of a request, where a line's end would begin another field. */
-static bool is_plain(const char *text)
+/* Whether all is printable ASCII, from the character `least` on. The text goes into the head of a
+ * request, where a line's end would begin another field. */
+static bool is_plain(const char *text, char least)
 {
     for (; *text; text++)
-        if (*text <= ' ' || *text >= 0x7f)
+        if (*text < least || *text >= 0x7f)
             return false;
     return true;
 }
@@ -32,12 +33,7 @@ static bool is_plain(const char *text)
 static bool is_token(const char *text)
 {
     size_t n = strlen(text);
-    if (n == 0 || n > TOKEN_MOST || text[0] == ' ' || text[n - 1] == ' ')
-        return false;
-    for (; *text; text++)
-        if (*text < ' ' || *text >= 0x7f)
-            return false;
-    return true;
+    return n > 0 && n <= TOKEN_MOST && text[0] != ' ' && text[n - 1] != ' ' && is_plain(text, ' ');
 }
 
 /* The beginning of the port, at its colon; NULL if there is none. Colons in brackets belong to the
@@ -52,11 +48,11 @@ static const char *find_port(const char *host)
 static void read_host(struct address *a, const char *text, size_t len, bool url,
                       struct trouble *why)
 {
-    copy(a->connect, sizeof a->connect, text, len, why);
+    copy_connect(a, text, len, why);
     if (is_trouble(why))
         return;
     memcpy(a->host, a->connect, len + 1);
-    if (!is_plain(a->host) || strpbrk(a->host, "/@?#") || !len) {
+    if (!is_plain(a->host, '!') || strpbrk(a->host, "/@?#") || !len) {
         trouble_say(why, "%s", forms);
         return;
     }
@@ -90,7 +86,7 @@ void address_read(struct address *a, const char *given, struct trouble *why)
     a->given = given;
     if (strncmp(given, "unix:", 5) == 0) {
         strcpy(a->host, "localhost"); /* NOLINT: there is room */
-        copy(a->connect, sizeof a->connect, given, strlen(given), why);
+        copy_connect(a, given, strlen(given), why);
         if (!given[5] || strcmp(given, "unix:@") == 0)
             trouble_say(why, "the path is missing: %s", forms);
     } else if (strncasecmp(given, http, sizeof http - 1) == 0) {
@@ -114,10 +110,10 @@ static void read_file(struct address *a, const char *path, struct trouble *why)
     if (!fgets(line, sizeof line, file) && ferror(file))
         trouble_say(why, "%s: %s", path, strerror(errno));
     fclose(file);
-    size_t len = strcspn(line, "\r\n");
-    copy(a->token, sizeof a->token, line, len < TOKEN_MOST ? len : TOKEN_MOST, why);
-    line[len] = '\0';
-    if (!is_token(line))
+    line[strcspn(line, "\r\n")] = '\0';
+    if (is_token(line))
+        strcpy(a->token, line); /* NOLINT: there is room */
+    else
         trouble_say(why, "%s: its first line is no token", path);
 }
 
