@@ -101,15 +101,6 @@ static void draw_runs(struct canvas *c, const struct document *d, const struct w
     text_free(&name);
 }
 
-static void draw_history(struct canvas *c, const struct history *h, double worker)
-{
-    struct text line = { 0 };
-    history_line(h, worker, line_width(c), &line);
-    const char *shown = text_string(&line);
-    canvas_put(c, NORMAL, shown ? shown : "");
-    text_free(&line);
-}
-
 static void draw_worker(struct canvas *c, const struct document *d, const struct document *before,
                         const struct history *h, const struct worker *w)
 {
@@ -117,7 +108,7 @@ static void draw_worker(struct canvas *c, const struct document *d, const struct
     canvas_print(c, BOLD, "worker %-3s ", format_count(n[0], w->number));
     draw_load(c, history_load(w, d, before));
     if (h)
-        draw_history(c, h, w->number);
+        history_draw(h, w->number, line_width(c), c);
     canvas_print(c, NORMAL, " ready %-5s queued %-5s timers %-5s ", format_count(n[1], w->ready),
                  format_count(n[2], w->queued), format_count(n[3], w->counts.n[COUNT_TIMERS]));
     canvas_put(c, RED, w->answered ? "" : "does not answer ");

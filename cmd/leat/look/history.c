@@ -28,7 +28,7 @@ void history_add(struct history *h, const struct document *d, const struct docum
     h->next = (h->next + 1) % HISTORY_POINTS;
 }
 
-void history_line(const struct history *h, double worker, size_t points, struct text *to)
+void history_draw(const struct history *h, double worker, size_t points, struct canvas *to)
 {
     static const char *const blocks[] = { " ",      "\u2581", "\u2582", "\u2583", "\u2584",
                                           "\u2585", "\u2586", "\u2587", "\u2588" };
@@ -37,6 +37,6 @@ void history_line(const struct history *h, double worker, size_t points, struct 
     for (size_t i = points; worker < HISTORY_WORKERS && i-- > 0;) {
         size_t at = (h->next + HISTORY_POINTS - 1 - i) % HISTORY_POINTS;
         unsigned load = i < HISTORY_POINTS ? h->loads[(size_t)worker][at] : 0;
-        text_str(to, marks[load ? 1 + load / 32 : 0]);
+        canvas_put(to, NORMAL, marks[load ? 1 + load / 32 : 0]);
     }
 }

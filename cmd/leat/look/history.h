@@ -1,8 +1,8 @@
 /* history.h: the load of each worker over the last looks, as a line of small bars. */
 #pragma once
 
+#include "look/canvas.h"
 #include "look/document.h"
-#include "shared/text.h"
 
 /* Workers with greater numbers have no line. */
 enum { HISTORY_WORKERS = 64, HISTORY_POINTS = 120 };
@@ -23,5 +23,5 @@ double history_load(const struct worker *w, const struct document *d,
 /* Adds a document's loads. A new run of the program begins a new history. */
 void history_add(struct history *h, const struct document *d, const struct document *before);
 
-/* Adds the last `points` loads of that worker, a character for each, the newest last. */
-void history_line(const struct history *h, double worker, size_t points, struct text *to);
+/* Draws the last `points` loads of that worker, a character for each, the newest last. */
+void history_draw(const struct history *h, double worker, size_t points, struct canvas *to);
