@@ -243,11 +243,9 @@ static void read_head(struct document *d, const struct fields *f)
     d->leat = field_string(f, "leat", NEVER_NULL);
     d->pid = field_count(f, "pid", NEVER_NULL);
     d->uptime = field_number(f, "uptime", NEVER_NULL);
-    d->took = field_number(f, "took", NEVER_NULL);
     d->members = field_count(f, "members", NEVER_NULL);
     d->sampled = field_bool(f, "sampled");
     struct fields watches = field_object(f, "watches"), counts = field_object(f, "counts");
-    d->waits = field_bool(&watches, "waits");
     d->stacks = field_bool(&watches, "stacks");
     d->counts = read_counts(&counts);
     d->stacks_used = field_count(&counts, "stacks", NEVER_NULL);

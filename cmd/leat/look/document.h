@@ -87,8 +87,8 @@ struct entry {
 struct document {
     void *json;
     const char *program, *leat;
-    double pid, uptime, took, members;
-    bool sampled, waits, stacks; /* the latter two: whether `since` and `calls` are known */
+    double pid, uptime, members;
+    bool sampled, stacks; /* stacks: whether `calls` are known */
     struct counts counts;
     double stacks_used, stacks_free, threads, threads_free;
     struct worker *workers;
