@@ -80,9 +80,8 @@ static int wait_step(leat_block *b)
 static void check_records(const leat_io *full)
 {
     struct lt_look look;
-    const struct lt_look_bound bound = { LT_LOOK_PARTIES, LT_LOOK_CHANNELS, LT_LOOK_SCOPES };
     unsigned descriptors = 0, channels = 0;
-    CHECK_IS(0, lt_look_begin(&look, NULL, &bound));
+    CHECK_IS(0, lt_look_begin(&look, NULL, LT_LOOK_USUAL));
     for (size_t i = 0; i < look.record_count; i++) {
         const struct lt_record *record = look.records[i];
         descriptors += record->thing == LT_A_DESCRIPTOR;

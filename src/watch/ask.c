@@ -123,11 +123,14 @@ static void record_alarms(struct lt_pad *pad, struct lt_wheel *wheel)
     }
 }
 
+/* In a bounded look: the call stacks that a worker walks. */
+enum { STACKS = 32 };
+
 /* The tasks on the pad are still where they were recorded. */
 static void record_frames(struct lt_pad *pad, const void *caller)
 {
     struct lt_frames frames;
-    size_t most = pad->bounded ? LT_LOOK_STACKS : SIZE_MAX;
+    size_t most = pad->bounded ? STACKS : SIZE_MAX;
     for (struct lt_record *record = pad->first; record && !pad->failed && most;
          record = record->next) {
         if (record->thing != LT_A_TASK || !record->complete)

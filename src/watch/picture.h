@@ -16,15 +16,11 @@ struct lt_look_bound {
 };
 
 /* The default. */
-enum { LT_LOOK_PARTIES = 4000, LT_LOOK_CHANNELS = 4000, LT_LOOK_SCOPES = 2000 };
 #define LT_LOOK_USUAL \
-    (&(const struct lt_look_bound){ LT_LOOK_PARTIES, LT_LOOK_CHANNELS, LT_LOOK_SCOPES })
+    (&(const struct lt_look_bound){ .parties = 4000, .channels = 4000, .scopes = 2000 })
 
 /* The least number of scopes and of channels that a scope gets, before others get any. */
 enum { LT_LOOK_LEAST = 4 };
-
-/* The number of call stacks that a worker walks in a bounded look. */
-enum { LT_LOOK_STACKS = 32 };
 
 /* The most list nodes that are passed while one lock is held, or in a worker's answer. */
 static inline size_t lt_look_steps(const struct lt_look_bound *bound)
