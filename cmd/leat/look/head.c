@@ -88,16 +88,14 @@ static void draw_runs(struct canvas *c, const struct document *d, const struct w
         canvas_put(c, NORMAL, w->answered ? "runs nothing" : "");
         return;
     }
-    canvas_put(c, NORMAL, "runs ");
+    canvas_print(c, NORMAL, "runs %s", w->runs);
     const struct party *p = document_find(d, w->runs, A_PARTY);
-    canvas_put(c, NORMAL, w->runs);
     if (!p || !cells_title(p))
         return;
     struct text name = { 0 };
     cells_add_name(&name, cells_title(p));
     const char *shown = text_string(&name);
-    canvas_put(c, NORMAL, " ");
-    canvas_put(c, NORMAL, shown ? shown : "");
+    canvas_print(c, NORMAL, " %s", shown ? shown : "");
     text_free(&name);
 }
 
