@@ -319,14 +319,13 @@ static bool wants_stacks(const struct request *request)
 static int refusal(const struct lt_asker *asker, const struct request *request)
 {
     char token[LONGEST_TOKEN] = "";
+    const char *given = request->token ? request->token : token;
     if (request->cross_site)
         return 403;
     if (!asker->token)
         return asker->stranger || !is_for_loopback(request) ? 403 : 0;
-    if (request->token)
-        return token_is(request->token, asker->token) ? 0 : 401;
     query_of(request, "token", token, sizeof token);
-    return token_is(token, asker->token) ? 0 : 401;
+    return token_is(given, asker->token) ? 0 : 401;
 }
 
 int64_t lt_answer(struct lt_answer *to, const struct lt_asker *asker, char *head, size_t n)
