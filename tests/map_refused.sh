@@ -28,6 +28,30 @@ is 'read: messages' 'leat map: the output of job 1 cannot be read: Input/output 
 is 'read: output' '' "$(cat "$out/got")"
 is 'read: the log, without its head' '' "$(sed 1d log)"
 
+# The same of a worker, which stands for ssh here.
+cat >ssh <<'SSH'
+#!/bin/sh
+exec strace -f -b execve -qq -o "$0.strace" -e "trace=$CALLS" -e "inject=$CALLS:$FAULT" \
+    "$LEAT_BIN" worker
+SSH
+chmod +x ssh
+# refused_there CALLS FAULT ARGUMENT...: the worker, but not its jobs, meets the fault.
+refused_there() {
+    CALLS=$1 FAULT=$2 LEAT_SSH=./ssh map --on='a*1' "${@:3}" >"$out/got" 2>"$out/err"
+    status=$?
+}
+refused_there readv,preadv2 error=ENOMEM:when=1..3 echo number ::: {1..5}
+is 'a worker reads, for some time: status' 0 "$status"
+same 'a worker reads, for some time' wanted "$out/got"
+for call in readv,preadv2 ioctl; do
+    refused_there $call error=EIO --log="$call" echo number ::: {1..5}
+    is "a worker, $call: status" 126 "$status"
+    grep -qx 'leat map: a: echo: Input/output error' "$out/err" ||
+        fail "a worker, $call: $(cat "$out/err")"
+    is "a worker, $call: output" '' "$(cat "$out/got")"
+    is "a worker, $call: the log, without its head" '' "$(sed 1d "$call")"
+done
+
 # What --output would replace.
 calls='?lstat,?stat,?fstat,newfstatat'
 echo old >target

@@ -14,8 +14,9 @@
  *   OUTPUT     worker   a part of the job's standard output
  *   ERRORS     worker   a part of its standard error
  *   CREDIT     both     1 byte: a kind; 4 bytes: as many more bytes of that kind may be sent
- *   REFUSED    worker   4 bytes: why the program could not be started, an errno value; EDEADLK: the
- *                       running jobs hold what it needs, and all of them wait for credit
+ *   REFUSED    worker   4 bytes: why the program could not start, or its output not be read: an
+ *                       errno value; EDEADLK: the running jobs hold what it needs, and all of them
+ *                       wait for credit
  *   ENDED      worker   4 bytes: what the program returned, or -1; 4 bytes: its signal, or 0
  *   LIMIT      map      8 bytes: how long the program may run, in nanoseconds; 0: without end
  *   RAN        worker   8 bytes: how long it ran, in nanoseconds; 8 bytes: as much of its input as

@@ -54,7 +54,7 @@ struct remote {
     size_t credit[STREAMS];      /* bytes that may come */
     size_t input_credit;         /* bytes that may be sent */
     bool ended, lost;
-    int refused; /* the errno value for which it could not be started */
+    int refused; /* the errno value for which it could not be started, or its output not be read */
     leat_exit exit;
 
     /* in a queue; also under the host's lock */

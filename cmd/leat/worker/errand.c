@@ -9,9 +9,11 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 
 enum { STREAMS = 2, ROOM_FOR_END = 1024 };
+
+/* After the end of the program: so many reads empty the largest pipe, of 1 MiB. */
+enum { LAST_READS = 32, TRIES = 100 };
 
 static const int64_t moment = 10 * LEAT_MS;
 
@@ -22,6 +24,7 @@ struct errand {
     leat_io *from[STREAMS]; /* NULL: it has ended */
     leat_io *to;            /* NULL: there is no input, or it has ended */
     size_t written;
+    int error; /* why its output cannot be read, or 0 */
     int64_t begun, took;
     unsigned flags;
     struct text result; /* frames */
@@ -33,6 +36,7 @@ struct errand {
 static void begin_result(struct errand *e)
 {
     struct text body = { 0 };
+    text_clear(&e->result);
     text_word(&body, leat_version());
     frame_put(&e->result, FRAME_HELLO, 0, body.bytes, body.len);
     text_free(&body);
@@ -118,33 +122,38 @@ static void write_some(struct errand *e)
     }
 }
 
-static void read_some(struct errand *e, int stream, size_t most)
+/* Returns as leat_read does. */
+static int64_t read_some(struct errand *e, int stream)
 {
-    int64_t n = leat_read_until(e->from[stream], e->buffer, most, LEAT_NOW);
-    if (waits(n))
-        return;
-    if (n <= 0) {
+    int64_t n = leat_read_until(e->from[stream], e->buffer, FRAME_BODY_MOST, LEAT_NOW);
+    if (n == 0)
         e->from[stream] = NULL;
-        return;
-    }
+    else if (n < 0 && !waits(n))
+        e->error = (int)n;
+    if (n <= 0)
+        return n;
     size_t size = e->result.len + FRAME_HEAD + (size_t)n + ROOM_FOR_END;
     if (size > FRAME_PARCEL_MOST && !(e->flags & FRAME_RAN_LARGE))
         end_program(e, FRAME_RAN_LARGE);
     if (!(e->flags & FRAME_RAN_LARGE))
         frame_put(&e->result, FRAME_OUTPUT + (unsigned)stream, 0, e->buffer, (size_t)n);
+    return n;
 }
 
 /* Reads what the pipe holds when the program has ended, but not what other processes write to it
  * later. */
 static void drain(struct errand *e, int stream)
 {
-    int there = 0;
-    if (!e->from[stream] || ioctl(leat_io_fd(e->from[stream]), FIONREAD, &there) != 0)
-        return;
-    while (there > 0 && e->from[stream]) {
-        size_t most = there < FRAME_BODY_MOST ? (size_t)there : FRAME_BODY_MOST;
-        read_some(e, stream, most);
-        there -= (int)most;
+    for (int reads = LAST_READS, tries = TRIES; e->from[stream] && reads > 0 && !e->error;) {
+        int64_t n = read_some(e, stream);
+        if (n >= 0)
+            reads--;
+        else if (n != -ENOMEM)
+            return;
+        else if (tries-- > 0)
+            leat_sleep(moment); /* other jobs may give memory back */
+        else
+            e->error = -ENOMEM;
     }
 }
 
@@ -153,18 +162,19 @@ static void look(struct errand *e)
 {
     for (int i = 0; i < STREAMS; i++)
         if (e->from[i])
-            read_some(e, i, FRAME_BODY_MOST);
+            read_some(e, i);
     if (e->to)
         write_some(e);
 }
 
-/* Attends to the program until it has ended. 0; or -ECANCELED, and then the scope ends it. */
+/* Attends to the program until it has ended. 0; or -ECANCELED, or why its output cannot be read,
+ * and then the scope ends it. */
 static int attend(struct errand *e)
 {
     int64_t limit = e->order.limit && e->order.limit < INT64_MAX - e->begun
                         ? e->begun + e->order.limit
                         : LEAT_NEVER;
-    for (;;) {
+    while (!e->error) {
         leat_case cases[] = { LEAT_READABLE(e->from[0]), LEAT_READABLE(e->from[1]),
                               LEAT_WRITABLE(e->to), LEAT_RECV(leat_process_ended(e->process), NULL),
                               LEAT_RECV(e->taker->hurry, NULL) };
@@ -174,7 +184,7 @@ static int attend(struct errand *e)
         int got = leat_select(cases, 5, next < end ? next : end);
         switch (got) {
         case 0:
-        case 1: read_some(e, got, FRAME_BODY_MOST); break;
+        case 1: read_some(e, got); break;
         case 2: write_some(e); break;
         case 3: return 0;
         case -ETIMEDOUT:
@@ -186,6 +196,7 @@ static int attend(struct errand *e)
         default: return -ECANCELED;
         }
     }
+    return e->error;
 }
 
 static int run_program(struct errand *e)
@@ -200,13 +211,13 @@ static int run_program(struct errand *e)
     for (int i = 0; i < STREAMS && !error; i++)
         drain(e, i);
     atomic_fetch_sub_explicit(&e->taker->running, 1, memory_order_relaxed);
-    error = error ? error : leat_wait(e->process, &how, LEAT_NEVER);
+    error = error ? error : e->error;
+    if (!error)
+        error = leat_wait(e->process, &how, LEAT_NEVER);
     if (error)
         return error;
-    if (e->flags & FRAME_RAN_LARGE) {
-        text_clear(&e->result);
+    if (e->flags & FRAME_RAN_LARGE)
         begin_result(e);
-    }
     end_result(e, FRAME_ENDED, how.code, how.signal);
     return 0;
 }
@@ -221,11 +232,12 @@ static int run(struct errand *e)
         return -ENOMEM;
     e->begun = leat_now();
     int error = start(e, scope);
-    if (!error) {
+    if (!error)
         error = run_program(e);
-        if (error)
-            leat_scope_cancel(scope);
-    } else if (error != -ECANCELED && error != -ENOMEM && !leat_chan_closed(e->taker->hurry)) {
+    if (error)
+        leat_scope_cancel(scope);
+    if (error && error != -ECANCELED && error != -ENOMEM && !leat_chan_closed(e->taker->hurry)) {
+        begin_result(e);
         end_result(e, FRAME_REFUSED, -error, 0);
         error = 0;
     }

@@ -8,11 +8,17 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 
+/* How often a read that finds no memory is tried again, after the end of the program. */
+enum { TRIES = 100 };
+
+static const int64_t moment = 10 * LEAT_MS;
+
 struct far {
     struct work *work;
     leat_process *process;
     leat_io *from[STREAMS]; /* NULL: it has ended */
     char *buffer;           /* of FRAME_BODY_MOST bytes */
+    int error;              /* why the output cannot be read, or 0 */
 };
 
 /* ---- starting ---- */
@@ -165,20 +171,22 @@ static size_t room(const struct far *f, enum stream stream)
     return credit < FRAME_BODY_MOST ? credit : FRAME_BODY_MOST;
 }
 
-static void send_some(struct far *f, enum stream stream, size_t most)
+/* Returns as leat_read does. */
+static int64_t send_some(struct far *f, enum stream stream, size_t most)
 {
     struct work *work = f->work;
     int64_t n = leat_read_until(f->from[stream], f->buffer, most, LEAT_NOW);
-    if (n == -EAGAIN)
-        return;
-    if (n <= 0) {
+    if (n == 0)
         f->from[stream] = NULL;
-        return;
-    }
+    else if (n < 0 && n != -EAGAIN && !shortage_of_watches((int)n))
+        f->error = (int)n;
+    if (n <= 0)
+        return n;
     pthread_mutex_lock(&work->worker->lock);
     work->credit[stream] -= (size_t)n;
     pthread_mutex_unlock(&work->worker->lock);
     link_send(&work->worker->link, FRAME_OUTPUT + stream, work->job, f->buffer, (size_t)n);
+    return n;
 }
 
 static int await_credit(struct work *work)
@@ -195,32 +203,41 @@ static int await_credit(struct work *work)
 }
 
 /* Reads what the pipe holds when the program has ended, but not what other processes write to it
- * later. */
+ * later. 0, -ECANCELED, or why it cannot be read. */
 static int drain(struct far *f, enum stream stream)
 {
-    int there = 0, error = 0;
-    if (!f->from[stream] || ioctl(leat_io_fd(f->from[stream]), FIONREAD, &there) != 0)
-        return 0;
-    while (there > 0 && f->from[stream] && !error) {
+    int there = 0, tries = TRIES;
+    if (f->from[stream] && ioctl(leat_io_fd(f->from[stream]), FIONREAD, &there) != 0)
+        f->error = -errno;
+    while (there > 0 && f->from[stream] && !f->error) {
         size_t most = room(f, stream), wanted = (size_t)there;
         if (most == 0) {
-            error = await_credit(f->work);
+            int error = await_credit(f->work);
+            if (error)
+                return error;
             continue;
         }
-        most = wanted < most ? wanted : most;
-        send_some(f, stream, most);
-        there -= (int)most;
+        int64_t n = send_some(f, stream, wanted < most ? wanted : most);
+        if (n >= 0)
+            there -= (int)n;
+        else if (n != -ENOMEM)
+            break;
+        else if (tries-- > 0)
+            leat_sleep(moment); /* other jobs may give memory back */
+        else
+            f->error = -ENOMEM;
     }
-    return error;
+    return f->error;
 }
 
 /* ---- the running program ---- */
 
-/* Attends to the program until it has ended. 0, or -ECANCELED. Without credit for one stream, the
- * map does not take the other one either, so the job waits only for that credit. */
+/* Attends to the program until it has ended. 0, -ECANCELED, or why its output cannot be read.
+ * Without credit for one stream, the map does not take the other one either, so the job waits only
+ * for that credit. */
 static int attend(struct far *f)
 {
-    for (;;) {
+    while (!f->error) {
         size_t most[STREAMS] = { room(f, STREAM_OUT), room(f, STREAM_ERR) };
         if ((f->from[STREAM_OUT] && !most[STREAM_OUT]) ||
             (f->from[STREAM_ERR] && !most[STREAM_ERR])) {
@@ -239,6 +256,7 @@ static int attend(struct far *f)
         if (ready & LEAT_PIPE_ERR)
             send_some(f, STREAM_ERR, most[STREAM_ERR]);
     }
+    return f->error;
 }
 
 /* The thread takes the lead first: otherwise the next job might wake the reader. */
@@ -298,7 +316,7 @@ static void run_program(struct work *work, leat_process *process, char *buffer)
     has_process(work, process);
     int error = work->has_input ? feed_and_attend(&f) : attend_and_drain(&f);
     has_no_process(work);
-    if (error == -ENOMEM)
+    if (error && error != -ECANCELED)
         report_refused(work, error);
     if (!error)
         error = leat_wait(process, &how, LEAT_NEVER);
