@@ -359,12 +359,6 @@ static bool do_one(struct work *work)
 
 int work_do(void *arg)
 {
-    do_one(arg);
-    return 0;
-}
-
-int work_do_several(void *arg)
-{
     struct work *work = arg;
     struct worker *worker = work->worker;
     while (work)

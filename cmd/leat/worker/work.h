@@ -74,9 +74,8 @@ void works_free(struct worker *worker);
 
 /* ---- work.c: its party ---- */
 
-/* As a task, and as a thread that goes on with other jobs. */
+/* Runs the job. A thread with the lead goes on with other jobs. */
 int work_do(void *work);
-int work_do_several(void *work);
 
 /* With the lock held: sends a signal to the job's processes, now or when they exist. */
 void work_signal(struct work *work, int signal, bool ends);

@@ -99,7 +99,7 @@ static int take_start(struct worker *worker, struct frame *f, struct work **mine
     work->as_thread = is_mine || worker->count <= THREADS_MOST;
     if (is_mine)
         *mine = work;
-    if (is_mine || (work->as_thread && leat_go_blocking(worker->jobs, work_do_several, work) == 0))
+    if (is_mine || (work->as_thread && leat_go_blocking(worker->jobs, work_do, work) == 0))
         return 0;
     work->as_thread = false; /* a task waits for what it needs */
     int error = leat_go(worker->jobs, work_do, work);
