@@ -269,11 +269,10 @@ bool hosts_take_password(struct run *run)
 int hosts_open(struct run *run)
 {
     size_t n = run->plan->machine_count;
-    run->over = leat_chan_make(NULL, 0, 0);
     run->hosts = calloc(n, sizeof *run->hosts);
     run->host_of = calloc(JOBS_MOST + 1, sizeof(struct host *));
     run->machines_left = n;
-    if (!run->over || !run->hosts || !run->host_of)
+    if (!run->hosts || !run->host_of)
         return -ENOMEM;
     int error = 0;
     for (size_t i = 0; i < n && !error; i++)
@@ -281,29 +280,12 @@ int hosts_open(struct run *run)
     return error;
 }
 
-void hosts_close(struct run *run)
-{
-    if (!run->over)
-        return;
-    pthread_mutex_lock(&run->lock);
-    leat_close(run->over);
-    pthread_mutex_unlock(&run->lock);
-}
-
-static void free_host(struct host *host)
-{
-    if (host->given)
-        leat_chan_unref(host->given);
-    else if (host->run)
-        link_free(&host->link);
-}
-
 void hosts_free(struct run *run)
 {
-    if (run->over)
-        leat_chan_unref(run->over);
-    for (size_t i = 0; run->hosts && i < run->plan->machine_count; i++)
-        free_host(&run->hosts[i]);
+    for (size_t i = 0; run->hosts && i < run->plan->machine_count; i++) {
+        leat_chan_unref(run->hosts[i].given);
+        link_free(&run->hosts[i].link);
+    }
     free(run->hosts);
     free(run->host_of);
     free(run->password);
@@ -313,6 +295,5 @@ void hosts_flush(struct run *run)
 {
     int64_t limit = leat_after(LEAT_S / 4);
     for (size_t i = 0; run->hosts && i < run->plan->machine_count; i++)
-        if (run->hosts[i].run && !run->hosts[i].given)
-            link_flush(&run->hosts[i].link, limit);
+        link_flush(&run->hosts[i].link, limit);
 }

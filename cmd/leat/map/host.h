@@ -72,9 +72,6 @@ bool hosts_take_password(struct run *run);
 /* Begins to connect to all machines of the plan. 0 or a negative errno value. */
 int hosts_open(struct run *run);
 
-/* Ends the links, when no more jobs run. */
-void hosts_close(struct run *run);
-
 /* Called when the hosts' scope is closed. */
 void hosts_free(struct run *run);
 

@@ -27,9 +27,10 @@ static int open_channels(struct run *run, leat_scope *scope)
     run->news = leat_chan_make(scope, sizeof(struct news), p->window);
     run->stopping = leat_chan_make(scope, 0, 0);
     run->killing = leat_chan_make(scope, 0, 0);
+    run->over = leat_chan_make(scope, 0, 0);
     if (!run->offers || !run->room || !run->taking || !run->drained || !run->window ||
         !run->shortage || !run->places || !run->lend || !run->order || !run->news ||
-        !run->stopping || !run->killing)
+        !run->stopping || !run->killing || !run->over)
         return -ENOMEM;
     if (!p->machine_count)
         places_add(run, NULL, p->jobs);
@@ -80,7 +81,7 @@ static int do_run(void *arg)
     leat_scope_close(run->jobs);
     items_close(&run->items);
     drop_offers(run);
-    hosts_close(run);
+    leat_close(run->over); /* ends the links */
     leat_scope_close(run->machines);
     streams_close(&run->streams);
     leat_scope_close(scope);

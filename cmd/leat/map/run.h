@@ -75,7 +75,7 @@ struct run {
     leat_scope *machines;   /* of the hosts' tasks, or NULL */
     struct host *hosts;     /* one for each machine of the plan; or NULL */
     struct host **host_of;  /* by place; NULL: this machine */
-    leat_chan *over;        /* closed: no more jobs will run; or NULL */
+    leat_chan *over;        /* closed: no more jobs will run */
     leat_chan *killing;     /* closed: running jobs are ended, and their output is dropped */
 
     pthread_mutex_t lock;
