@@ -223,6 +223,5 @@ void queue_serve(struct host *host, unsigned wanted)
     if (error && !leat_chan_closed(host->run->killing))
         streams_say(&host->run->streams, "%s: %s%s", host->machine->name,
                     host->ready ? "lost: " : "", queue_error(&host->machine->queue, error));
-    if (scope)
-        leat_scope_close(scope);
+    leat_scope_close(scope);
 }

@@ -230,8 +230,7 @@ int remote_run(struct job *job, const struct text *arguments, size_t count, int 
         text_free(&s.come[i]);
         text_free(&s.remote.output[i]);
     }
-    if (s.remote.changed)
-        leat_chan_unref(s.remote.changed);
+    leat_chan_unref(s.remote.changed);
     text_free(&s.remote.parcel);
     text_free(&strings);
     return error ? error : -s.remote.refused;

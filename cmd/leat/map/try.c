@@ -102,8 +102,7 @@ static int run_here(struct job *job, const struct text *arguments, size_t count,
     int error = scope ? start(job, scope, argv, out, &process) : -ENOMEM;
     if (!error)
         capture(job, process, buffer);
-    if (scope)
-        leat_scope_close(scope);
+    leat_scope_close(scope);
     free(argv);
     free(buffer);
     return error;

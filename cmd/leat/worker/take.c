@@ -78,8 +78,7 @@ static int work(void *arg)
                      : 0;
     if (!error && !status)
         error = serve(taker, link);
-    if (scope)
-        leat_scope_close(scope);
+    leat_scope_close(scope);
     if (error)
         fprintf(stderr, "leat worker: %s: %s\n", taker->address, queue_error(&taker->queue, error));
     return error ? WORKER_TROUBLE : status;

@@ -345,10 +345,8 @@ static bool do_one(struct work *work)
         run_program(work, process, buffer);
     else if (error != -ECANCELED && !goes_on)
         report_refused(work, error);
-    if (scope) {
-        leat_scope_cancel(scope);
-        leat_scope_close(scope);
-    }
+    leat_scope_cancel(scope);
+    leat_scope_close(scope);
     free(buffer);
     if (goes_on)
         return false; /* the task has it now */

@@ -21,10 +21,8 @@ static void work_free(struct work *work)
 {
     text_free(&work->strings);
     text_free(&work->input);
-    if (work->fed)
-        leat_chan_unref(work->fed);
-    if (work->credited)
-        leat_chan_unref(work->credited);
+    leat_chan_unref(work->fed);
+    leat_chan_unref(work->credited);
     free(work);
 }
 
