@@ -24,19 +24,22 @@ static int refuse(const char *name, const char *why)
 
 /* ---- the table ---- */
 
-static void digest(const char *command, uint64_t to[2])
+/* A job of an earlier run. */
+struct log_entry {
+    XXH128_hash_t digest; /* of its command */
+    uint64_t times;       /* 0: the place is free */
+};
+
+static XXH128_hash_t digest(const char *command)
 {
-    XXH128_hash_t hash = XXH3_128bits(command, strlen(command));
-    to[0] = hash.low64;
-    to[1] = hash.high64;
+    return XXH3_128bits(command, strlen(command));
 }
 
 /* The entry, or the free place for it. */
-static struct log_entry *find(const struct log *l, const uint64_t wanted[2])
+static struct log_entry *find(const struct log *l, XXH128_hash_t wanted)
 {
-    size_t i = wanted[0] & (l->size - 1);
-    while (l->entries[i].times &&
-           (l->entries[i].digest[0] != wanted[0] || l->entries[i].digest[1] != wanted[1]))
+    size_t i = wanted.low64 & (l->size - 1);
+    while (l->entries[i].times && !XXH128_isEqual(l->entries[i].digest, wanted))
         i = (i + 1) & (l->size - 1);
     return &l->entries[i];
 }
@@ -60,13 +63,12 @@ static bool grow(struct log *l)
  * count is one more than the number of remaining lines. */
 static bool add(struct log *l, const char *command)
 {
-    uint64_t wanted[2];
-    digest(command, wanted);
+    XXH128_hash_t wanted = digest(command);
     if (2 * l->count >= l->size && !grow(l))
         return false;
     struct log_entry *entry = find(l, wanted);
     if (!entry->times) {
-        *entry = (struct log_entry){ { wanted[0], wanted[1] }, 1 };
+        *entry = (struct log_entry){ wanted, 1 };
         l->count++;
     }
     entry->times++;
@@ -77,9 +79,7 @@ bool log_has(struct log *l, const char *command)
 {
     if (!l->count)
         return false;
-    uint64_t wanted[2];
-    digest(command, wanted);
-    struct log_entry *entry = find(l, wanted);
+    struct log_entry *entry = find(l, digest(command));
     if (entry->times < 2)
         return false;
     entry->times--;

@@ -5,17 +5,12 @@
 #include "map/plan.h"
 
 struct job;
-
-/* Jobs of an earlier run: a table of digests of their commands. */
-struct log_entry {
-    uint64_t digest[2];
-    uint64_t times; /* 0: the place is free */
-};
+struct log_entry;
 
 struct log {
-    int fd; /* -1: there is no log */
-    struct log_entry *entries;
-    size_t count, size; /* entries of the table: a power of two */
+    int fd;                    /* -1: there is no log */
+    struct log_entry *entries; /* a table of the jobs of an earlier run */
+    size_t count, size;        /* entries of the table: a power of two */
 };
 
 /* Opens the log. 0, or the exit status after a message. */
