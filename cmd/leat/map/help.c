@@ -1,4 +1,5 @@
-#include "map/help.h"
+/* help.c: the text of `leat map --help`. */
+#include "map/plan.h"
 
 const char help_map[] =
     "Usage: leat map [OPTION]... COMMAND [ARG]... [::: ITEM...]...\n"

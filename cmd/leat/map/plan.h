@@ -68,5 +68,8 @@ struct plan {
 int plan_read(struct plan *p, int argc, char **argv);
 void plan_free(struct plan *p);
 
+/* The text of --help, in help.c. */
+extern const char help_map[];
+
 /* Prints the error and how to get help. Returns EXIT_TROUBLE. */
 #define plan_refuse(...) usage_refuse("leat map", EXIT_TROUBLE, __VA_ARGS__)
