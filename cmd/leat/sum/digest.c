@@ -13,20 +13,6 @@
 #include <xxh_x86dispatch.h> /* puts its functions in place of some of those above */
 #endif
 
-/* The functions of one library. `state` is the result of `open`. */
-struct hashing {
-    void *(*open)(const struct algorithm *a);
-    void (*close)(void *state);
-    int (*begin)(void *state, size_t size);
-    int (*add)(void *state, const void *bytes, size_t len);
-    int (*end)(void *state, unsigned char *digest);
-};
-
-struct hasher {
-    const struct hashing *hashing;
-    void *state;
-};
-
 /* Fetching an algorithm costs more than hashing a small file, so each is fetched once. */
 enum { FETCHED_MAX = 24 };
 static struct {
@@ -314,44 +300,7 @@ void algorithms_unload(void)
         libcrypto.EVP_MD_free(fetched[--fetched_count].digest);
 }
 
-struct hasher *hasher_open(const struct algorithm *a)
+bool algorithm_is_tree(const struct algorithm *a)
 {
-    struct hasher *h = malloc(sizeof *h);
-    if (!h)
-        return NULL;
-    h->hashing = a->hashing;
-    h->state = a->hashing->open(a);
-    if (!h->state) {
-        free(h);
-        return NULL;
-    }
-    return h;
-}
-
-void hasher_close(struct hasher *h)
-{
-    if (!h)
-        return;
-    h->hashing->close(h->state);
-    free(h);
-}
-
-int hasher_begin(struct hasher *h, size_t size)
-{
-    return h->hashing->begin(h->state, size);
-}
-
-int hasher_add(struct hasher *h, const void *bytes, size_t len)
-{
-    return h->hashing->add(h->state, bytes, len);
-}
-
-int hasher_end(struct hasher *h, unsigned char *digest)
-{
-    return h->hashing->end(h->state, digest);
-}
-
-struct blake3 *hasher_tree(struct hasher *h)
-{
-    return h->hashing == &tree ? h->state : NULL;
+    return a->hashing == &tree;
 }

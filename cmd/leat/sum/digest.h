@@ -1,7 +1,5 @@
-/* digest.h: the digests of `leat sum`, and computing one from bytes as they come.
- *
- * A `struct algorithm` is a row of a constant table. A `struct hasher` belongs to one thread and
- * digests one message at a time: begin, add any number of times, end. Only opening it allocates. */
+/* digest.h: the digests of `leat sum`, and computing one from bytes as they come. A `struct
+ * algorithm` is a row of a constant table. */
 #pragma once
 
 #include "kernels/kernels.h"
@@ -10,6 +8,20 @@
 #include <stddef.h>
 
 enum { DIGEST_MAX = 64 }; /* bytes of the longest digest */
+
+struct algorithm;
+
+/* The functions of one library. `state` is the result of `open`, which is NULL if memory has run
+ * out. A state belongs to one thread and digests one message at a time: begin, add any number of
+ * times, end; each returns 0, or -EIO if the library fails. Only `open` allocates. `size`: bytes of
+ * the digest: the algorithm's, or fewer if `any_size`. */
+struct hashing {
+    void *(*open)(const struct algorithm *a);
+    void (*close)(void *state);
+    int (*begin)(void *state, size_t size);
+    int (*add)(void *state, const void *bytes, size_t len);
+    int (*end)(void *state, unsigned char *digest);
+};
 
 struct algorithm {
     const char *name; /* in --algorithm */
@@ -30,22 +42,10 @@ const struct algorithm *algorithm_find(const char *name);
 /* The i-th algorithm, for listing them; NULL after the last. */
 const struct algorithm *algorithm_at(size_t i);
 
-/* Loads the algorithm from its library; called once, before any hasher for it is opened.
+/* Whether it is BLAKE3, whose state is a struct blake3. */
+bool algorithm_is_tree(const struct algorithm *a);
+
+/* Loads the algorithm from its library; called once, before any state of it is opened.
  * Returns 0, or -ENOTSUP if this system's library does not offer it. */
 int algorithm_load(const struct algorithm *a);
 void algorithms_unload(void);
-
-struct hasher;
-
-/* NULL if memory has run out. */
-struct hasher *hasher_open(const struct algorithm *a);
-void hasher_close(struct hasher *h);
-
-/* Each returns 0, or -EIO if the library fails. `size`: bytes of the digest: the algorithm's, or
- * fewer if `any_size`. */
-int hasher_begin(struct hasher *h, size_t size);
-int hasher_add(struct hasher *h, const void *bytes, size_t len);
-int hasher_end(struct hasher *h, unsigned char *digest);
-
-/* The hasher's state if it computes BLAKE3, else NULL. */
-struct blake3 *hasher_tree(struct hasher *h);

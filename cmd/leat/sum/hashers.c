@@ -5,7 +5,8 @@
 void hashers_close(struct hashers *h)
 {
     for (unsigned i = 0; i < SELECTION_MAX; i++)
-        hasher_close(h->each[i]);
+        if (h->states[i])
+            h->selection->at[i]->hashing->close(h->states[i]);
 }
 
 int hashers_begin(struct hashers *h, unsigned wanted, size_t size)
@@ -14,10 +15,11 @@ int hashers_begin(struct hashers *h, unsigned wanted, size_t size)
     h->size = size;
     int err = 0;
     for (struct part p = { 0 }; !err && selection_next(h->selection, wanted, size, &p);) {
-        struct hasher **each = &h->each[p.index];
-        if (!*each)
-            *each = hasher_open(p.algorithm);
-        err = *each ? hasher_begin(*each, p.size) : -ENOMEM;
+        const struct hashing *its = p.algorithm->hashing;
+        void **state = &h->states[p.index];
+        if (!*state)
+            *state = its->open(p.algorithm);
+        err = *state ? its->begin(*state, p.size) : -ENOMEM;
     }
     return err;
 }
@@ -26,7 +28,7 @@ int hashers_add(struct hashers *h, const void *bytes, size_t len)
 {
     int err = 0;
     for (struct part p = { 0 }; !err && selection_next(h->selection, h->wanted, h->size, &p);)
-        err = hasher_add(h->each[p.index], bytes, len);
+        err = p.algorithm->hashing->add(h->states[p.index], bytes, len);
     return err;
 }
 
@@ -34,13 +36,13 @@ int hashers_end(struct hashers *h, unsigned char *digests)
 {
     int err = 0;
     for (struct part p = { 0 }; !err && selection_next(h->selection, h->wanted, h->size, &p);)
-        err = hasher_end(h->each[p.index], digests + p.at);
+        err = p.algorithm->hashing->end(h->states[p.index], digests + p.at);
     return err;
 }
 
 struct blake3 *hashers_tree(const struct hashers *h)
 {
-    if (h->wanted & (h->wanted - 1))
-        return NULL;
-    return hasher_tree(h->each[__builtin_ctz(h->wanted)]);
+    unsigned index = (unsigned)__builtin_ctz(h->wanted);
+    bool alone = h->wanted == 1u << index;
+    return alone && algorithm_is_tree(h->selection->at[index]) ? h->states[index] : NULL;
 }

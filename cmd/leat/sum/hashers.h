@@ -1,14 +1,14 @@
-/* hashers.h: several digests of one message at a time. Each has its own hasher, which is opened
- * when the digest is first wanted. They belong to one thread. */
+/* hashers.h: several digests of one message at a time. Each has its own state, which is opened when
+ * the digest is first wanted. They belong to one thread. */
 #pragma once
 
 #include "selection.h"
 
 struct hashers {
     const struct selection *selection;
-    struct hasher *each[SELECTION_MAX];
-    unsigned wanted; /* the set of digests of the present message */
-    size_t size;     /* bytes of a digest whose algorithm has several sizes */
+    void *states[SELECTION_MAX]; /* see struct hashing; NULL: not open */
+    unsigned wanted;             /* the set of digests of the present message */
+    size_t size;                 /* bytes of a digest whose algorithm has several sizes */
 };
 
 void hashers_close(struct hashers *h);

@@ -1,5 +1,7 @@
 #include "same.h"
 
+#include "hashers.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -30,12 +32,11 @@ void same_free(struct same *s)
 
 static bool is_of_nothing(struct same *s, const struct same_digest *d)
 {
-    const struct algorithm *a = s->selection->at[d->algorithm];
     if (s->nothing[d->algorithm].size != d->size) {
-        struct hasher *h = hasher_open(a);
-        bool known = h && hasher_begin(h, d->size) == 0 &&
-                     hasher_end(h, s->nothing[d->algorithm].digest) == 0;
-        hasher_close(h);
+        struct hashers h = { .selection = s->selection };
+        bool known = hashers_begin(&h, 1u << d->algorithm, d->size) == 0 &&
+                     hashers_end(&h, s->nothing[d->algorithm].digest) == 0;
+        hashers_close(&h);
         s->nothing[d->algorithm].size = known ? d->size : 0;
         if (!known)
             return false;

@@ -33,7 +33,7 @@ void tree_add(struct tree *t, const struct slot *s, const char *path)
             form_add(&form, &t->line, p.algorithm, s->digest + p.at, p.size, name);
         t->error = !name || t->line.broken
                        ? -ENOMEM
-                       : hasher_add(h->each[p.index], t->line.bytes, t->line.len);
+                       : p.algorithm->hashing->add(h->states[p.index], t->line.bytes, t->line.len);
     }
 }
 
