@@ -13,25 +13,7 @@
 #include <xxh_x86dispatch.h> /* puts its functions in place of some of those above */
 #endif
 
-/* Fetching an algorithm costs more than hashing a small file, so each is fetched once. */
-enum { FETCHED_MAX = 24 };
-static struct {
-    const struct algorithm *algorithm;
-    EVP_MD *digest;
-} fetched[FETCHED_MAX];
-static size_t fetched_count;
-
-static void *crypto_open(const struct algorithm *a)
-{
-    size_t i = 0;
-    while (fetched[i].algorithm != a)
-        i++;
-    EVP_MD_CTX *state = libcrypto.EVP_MD_CTX_new();
-    if (state && libcrypto.EVP_DigestInit_ex2(state, fetched[i].digest, NULL))
-        return state;
-    libcrypto.EVP_MD_CTX_free(state);
-    return NULL;
-}
+static void *crypto_open(const struct algorithm *a);
 
 static void crypto_close(void *state)
 {
@@ -264,6 +246,18 @@ static const struct algorithm algorithms[] = {
 };
 enum { ALGORITHMS = sizeof algorithms / sizeof *algorithms };
 
+/* Fetching an algorithm costs more than hashing a small file, so each is fetched once. */
+static EVP_MD *fetched[ALGORITHMS];
+
+static void *crypto_open(const struct algorithm *a)
+{
+    EVP_MD_CTX *state = libcrypto.EVP_MD_CTX_new();
+    if (state && libcrypto.EVP_DigestInit_ex2(state, fetched[a - algorithms], NULL))
+        return state;
+    libcrypto.EVP_MD_CTX_free(state);
+    return NULL;
+}
+
 const struct algorithm *algorithm_at(size_t i)
 {
     return i < ALGORITHMS ? &algorithms[i] : NULL;
@@ -284,20 +278,19 @@ int algorithm_load(const struct algorithm *a)
     if (!crypto_load())
         return -ENOTSUP;
     EVP_MD *digest = libcrypto.EVP_MD_fetch(NULL, a->library_name, NULL);
-    if (!digest || (size_t)libcrypto.EVP_MD_get_size(digest) != a->size ||
-        fetched_count == FETCHED_MAX) {
+    if (!digest || (size_t)libcrypto.EVP_MD_get_size(digest) != a->size) {
         libcrypto.EVP_MD_free(digest);
         return -ENOTSUP;
     }
-    fetched[fetched_count].algorithm = a;
-    fetched[fetched_count++].digest = digest;
+    fetched[a - algorithms] = digest;
     return 0;
 }
 
 void algorithms_unload(void)
 {
-    while (fetched_count > 0)
-        libcrypto.EVP_MD_free(fetched[--fetched_count].digest);
+    for (size_t i = 0; i < ALGORITHMS; i++)
+        if (fetched[i])
+            libcrypto.EVP_MD_free(fetched[i]);
 }
 
 bool algorithm_is_tree(const struct algorithm *a)
