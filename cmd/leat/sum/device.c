@@ -26,7 +26,7 @@ struct device {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct device *devices; /* the most recently used is first */
+static struct device *devices; /* the newest is first */
 static leat_scope *scope;
 static unsigned readers;
 static int64_t quick;
@@ -86,24 +86,14 @@ static struct device *add_device(dev_t number)
     return d;
 }
 
-static struct device *find_device(dev_t number)
-{
-    for (struct device **at = &devices; *at; at = &(*at)->next) {
-        struct device *d = *at;
-        if (d->number == number) {
-            *at = d->next;
-            d->next = devices;
-            devices = d;
-            return d;
-        }
-    }
-    return add_device(number);
-}
-
 struct device *device_of(dev_t number)
 {
     pthread_mutex_lock(&lock);
-    struct device *d = find_device(number);
+    struct device *d = devices;
+    while (d && d->number != number)
+        d = d->next;
+    if (!d)
+        d = add_device(number);
     pthread_mutex_unlock(&lock);
     return d && d->turns ? d : NULL;
 }
