@@ -16,7 +16,6 @@ struct device {
     struct device *next;
     dev_t number;
     leat_chan *turns;     /* one item for each free turn; NULL: not bounded */
-    bool asked_for;       /* bounded by the user, not because of the disk */
     pthread_mutex_t lock; /* for `pace`, `surplus`, `busy` and `waiting` */
     struct pace pace;
     unsigned surplus;       /* turns to withdraw from their readers */
@@ -28,7 +27,7 @@ struct device {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct device *devices; /* the newest is first */
 static leat_scope *scope;
-static unsigned readers;
+static unsigned readers; /* of each device, if the user has given the number; else 0 */
 static int64_t quick;
 
 void devices_open(leat_scope *of, unsigned count)
@@ -74,7 +73,7 @@ static struct device *add_device(dev_t number)
     struct device *d = malloc(sizeof *d);
     if (!d)
         return NULL;
-    *d = (struct device){ .number = number, .asked_for = readers > 0 };
+    *d = (struct device){ .number = number };
     pthread_mutex_init(&d->lock, NULL);
     pace_open(&d->pace);
     if (readers > 0 || is_rotational(number))
@@ -100,7 +99,7 @@ struct device *device_of(dev_t number)
 
 bool device_has_turns(const struct device *d)
 {
-    return d->asked_for || atomic_load_explicit(&d->quick, memory_order_relaxed) < QUICK_IN_A_ROW;
+    return readers > 0 || atomic_load_explicit(&d->quick, memory_order_relaxed) < QUICK_IN_A_ROW;
 }
 
 void device_took(struct device *d, int64_t ns)
@@ -197,7 +196,7 @@ void turn_gave(const struct turn *t, size_t bytes)
 {
     struct device *d = t->device;
     /* With LEAT_QUICK=0 the disk stays rotational, whatever its pace. */
-    if (d->asked_for || quick == 0)
+    if (readers > 0 || quick == 0)
         return;
     pthread_mutex_lock(&d->lock);
     unsigned before = d->pace.limit;
