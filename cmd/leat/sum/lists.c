@@ -302,7 +302,7 @@ static int find_moved(struct source *src, struct flow *f, struct named *n)
 /* Looks for files that no list names: to report them, or to add them to the list. */
 static int find_unlisted(struct source *src, struct flow *f, struct named *n)
 {
-    int err = src->update ? source_new_files(src, f, n) : walk_trees(src, f, n);
+    int err = src->update ? source_paths(src, f, n) : walk_trees(src, f, n);
     return err ? err : flow_tell(f, NULL, "", SLOT_TREES_END, 0, NULL);
 }
 

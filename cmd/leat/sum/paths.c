@@ -138,26 +138,24 @@ static int take_paths(struct paths *p)
     return err;
 }
 
-int produce_paths(struct flow *f, void *source)
+int source_paths(struct source *src, struct flow *f, struct named *n)
 {
-    struct source *src = source;
     struct paths p = { .src = src, .flow = f };
     walk_open(&p.walk, f, src->descriptors, &src->options->exclude);
-    if (f->goal.wanted && !src->options->files0_from)
-        count_paths(f, src->options);
+    if (n) {
+        p.walk.named = p.walk.looked = n;
+        p.walk.wanted = update_wanted(src->update);
+        p.walk.size = src->update->size;
+    }
     int err = take_paths(&p);
     walk_close(&p.walk);
     return err;
 }
 
-int source_new_files(struct source *src, struct flow *f, struct named *n)
+int produce_paths(struct flow *f, void *source)
 {
-    struct paths p = { .src = src, .flow = f };
-    walk_open(&p.walk, f, src->descriptors, &src->options->exclude);
-    p.walk.named = p.walk.looked = n;
-    p.walk.wanted = update_wanted(src->update);
-    p.walk.size = src->update->size;
-    int err = take_paths(&p);
-    walk_close(&p.walk);
-    return err;
+    struct source *src = source;
+    if (f->goal.wanted && !src->options->files0_from)
+        count_paths(f, src->options);
+    return source_paths(src, f, NULL);
 }

@@ -18,9 +18,9 @@ int produce_lists(struct flow *f, void *source);
 
 struct named;
 
-/* Submits the files of the paths that are not named, so that they are added to a list. 0 or a
+/* Submits the files of the paths; with `n`, those that are not in it, for a list to add. 0 or a
  * negative errno value. */
-int source_new_files(struct source *src, struct flow *f, struct named *n);
+int source_paths(struct source *src, struct flow *f, struct named *n);
 
 bool source_is_folder(const char *path);
 
