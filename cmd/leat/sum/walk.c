@@ -77,16 +77,15 @@ static bool leads_to_own_file(const struct walk *w, const struct dir *dir, const
 
 static int take_file(struct walk *w, struct dir *dir, const char *name)
 {
-    int named = w->naming ? named_add_entry(w->naming, dir->device, dir->inode, name) : 0;
-    if (named)
-        return named;
+    int err = w->naming ? named_add_entry(w->naming, dir->device, dir->inode, name) : 0;
+    if (err)
+        return err;
     if (!w->named)
         return submit_file(w, dir, name);
-    if (named_has(w->named, dir->device, dir->inode, name) || leads_to_own_file(w, dir, name))
+    if (named_has(w->named, dir->device, dir->inode, name) ||
+        named_has(w->looked, dir->device, dir->inode, name) || leads_to_own_file(w, dir, name))
         return 0;
-    if (named_has(w->looked, dir->device, dir->inode, name))
-        return 0;
-    int err = named_add_entry(w->looked, dir->device, dir->inode, name);
+    err = named_add_entry(w->looked, dir->device, dir->inode, name);
     if (err)
         return err;
     return w->report ? flow_tell(w->flow, dir, name, SLOT_UNLISTED, 0, NULL)
