@@ -24,8 +24,8 @@ void emit_open(struct emitter *e, const struct options *o, struct cache *cache)
 void emit_close(struct emitter *e)
 {
     progress_erase(&e->progress);
-    out_free(&e->out);
-    out_free(&e->err);
+    text_free(&e->out.text);
+    text_free(&e->err.text);
     text_free(&e->path);
     same_free(&e->gone);
     tree_free(&e->tree);

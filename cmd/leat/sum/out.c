@@ -24,11 +24,6 @@ void out_open(struct out *o, int fd, char line_end)
     *o = (struct out){ .fd = fd, .line_end = line_end, .may_block = may_block(fd) };
 }
 
-void out_free(struct out *o)
-{
-    text_free(&o->text);
-}
-
 /* The number of bytes to write at once: a pipe that has room takes at least PIPE_BUF bytes without
  * blocking. */
 static size_t piece(const struct out *o, const char *from, size_t len)

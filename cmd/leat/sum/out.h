@@ -19,7 +19,6 @@ struct out {
 };
 
 void out_open(struct out *o, int fd, char line_end);
-void out_free(struct out *o);
 
 /* Writes all gathered lines. 0, the first failure, or -ECANCELED if halted. */
 int out_flush(struct out *o);

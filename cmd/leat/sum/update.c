@@ -116,8 +116,7 @@ void update_add(struct update *u, const struct slot *s, const char *path)
     struct update_file *f = &all[u->file_count++];
     f->name = u->names.len;
     f->lines = u->added.len;
-    text_str(&u->names, path);
-    text_char(&u->names, '\0');
+    text_word(&u->names, path);
     for (unsigned i = 0; i < u->digests; i++) {
         struct part p = { 0 }; /* the slot's digests come in the order of the selection */
         while (selection_next(u->selection, s->wanted, s->size, &p) && p.index != u->order[i]) {
