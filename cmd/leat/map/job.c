@@ -121,19 +121,14 @@ static bool may_retry(const struct job *job)
            !leat_chan_closed(job->run->stopping);
 }
 
-/* Called before the place is free, so that no other job begins after a halt. A job that has not
- * ended by itself has neither succeeded nor failed. */
-static void count(struct job *job)
-{
-    if (!job->killed && !job->unlogged) /* no other party changes them any more */
-        job_counts(job->run, job, job_has_succeeded(job));
-    forget_input(job);
-}
-
 void job_end(struct job *job)
 {
     struct run *run = job->run;
-    count(job);
+    /* Counted before the place is free, so that no other job begins after a halt. A job that has
+     * not ended by itself has neither succeeded nor failed. */
+    if (!job->killed && !job->unlogged) /* no other party changes them any more */
+        job_counts(run, job, job_has_succeeded(job));
+    forget_input(job);
     place_give_back(run, &job->place);
     leat_send(run->news, &(struct news){ job, true });
 }
@@ -144,9 +139,8 @@ static struct job *end_and_go_on(struct job *job)
     struct run *run = job->run;
     unsigned place = job->place;
     bool as_thread = job->as_thread;
-    count(job);
     job->place = 0;
-    leat_send(run->news, &(struct news){ job, true });
+    job_end(job);
     job = place && place_is_good(run, place) ? next_job(run, place) : NULL;
     if (job)
         job->as_thread = as_thread;
