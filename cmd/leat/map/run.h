@@ -18,14 +18,10 @@
  * all places may belong to jobs that wait for their turns: these lend their places (`lend`), and go
  * on without one when they have their turn.
  *
- * This does not use leat_pipeline. Order and window are a channel and a semaphore here, and seven
- * calls. A stage would save these, and also start.c if its permits could be places. They cannot:
- * the number of permits is fixed, but machines come and go; a function keeps its permit to its end,
- * but a job gives back its place before a retry, and while it waits for its turn; a function learns
- * of its turn by a wait in leat_emit_item, but a job while it attends to its program; and each
- * input has its own room for outputs, while here all jobs share one, in bytes, in memory and then
- * in a file, and outputs may be taken back. These four additions to the library would be more than
- * the 95 lines of start.c.
+ * This does not use leat_pipeline, whose permits cannot be places: their number is fixed, but
+ * machines come and go; and a function keeps its permit to its end, but a job gives its place back
+ * before a retry and lends it while it waits for its turn. Nor can its inputs share room for
+ * outputs, in memory and then in a file, or take an output back.
  *
  * Locking. `lock` guards the members below it, and the members of jobs that say so. It is not held
  * during a wait. */
