@@ -212,7 +212,6 @@ static int queue_do(void *arg)
 {
     struct host *host = arg;
     queue_serve(host, places_of(host->run, host->machine, QUEUE_PLACES));
-    host_lose_jobs(host);
     leat_close(host->given);
     give_up_machine(host->run);
     return 0;

@@ -214,14 +214,13 @@ void queue_serve(struct host *host, unsigned wanted)
                                                   .arg = host },
                                &near.link);
     unsigned places = error ? 0 : host_add_places(host, wanted);
-    host->ready = places > 0;
-    if (host->ready) {
+    if (places) {
         error = run_stage(&near, places);
         host_lose_jobs(host);
         forget(&near);
     }
     if (error && !leat_chan_closed(host->run->killing))
-        streams_say(&host->run->streams, "%s: %s%s", host->machine->name,
-                    host->ready ? "lost: " : "", queue_error(&host->machine->queue, error));
+        streams_say(&host->run->streams, "%s: %s%s", host->machine->name, places ? "lost: " : "",
+                    queue_error(&host->machine->queue, error));
     leat_scope_close(scope);
 }
