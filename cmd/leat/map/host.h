@@ -110,11 +110,11 @@ int host_hear_hello(struct host *host, unsigned *cores);
 
 /* ---- remote.c ---- */
 
-/* Runs a try of the job on its host. Its standard output goes to `out`, unless that is -1. Returns
- * 0 when the program has run, or is lost with the host: see job->lost. Else it has not run, and the
- * error is the reason. *unwritten: an error on `out`. */
-int remote_run(struct job *job, const struct text *arguments, size_t count, int out,
-               int *unwritten);
+/* Runs a try of the job on its host. `strings`: its variables, then its arguments, `count` in all.
+ * Its standard output goes to `out`, unless that is -1. Returns 0 when the program has run, or is
+ * lost with the host: see job->lost. Else it has not run, and the error is the reason. *unwritten:
+ * an error on `out`. */
+int remote_run(struct job *job, const struct text *strings, size_t count, int out, int *unwritten);
 
 /* Sends a signal to the program and its group; with `ends`, KILL follows. Never waits. */
 void remote_signal(struct remote *remote, int signal, bool ends);

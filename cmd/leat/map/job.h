@@ -76,9 +76,6 @@ bool job_has_succeeded(const struct job *job);
 
 /* ---- try.c ---- */
 
-/* Adds the job's PROGRAM_VARIABLES strings NAME=value, each followed by a NUL. */
-void job_variables(const struct job *job, struct text *to);
-
 void job_try(struct job *job);
 
 /* The program cannot be run: reports that once, and ends the run. */

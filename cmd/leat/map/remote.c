@@ -1,11 +1,9 @@
 /* remote.c: a try of a job on another machine, or through a queue. */
 #include "map/host.h"
-#include "shared/program.h"
 #include "shared/write.h"
 
 #include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct session {
@@ -207,23 +205,20 @@ static void run_session(struct session *s, const struct text *strings, size_t co
         begin_again(s);
 }
 
-int remote_run(struct job *job, const struct text *arguments, size_t count, int out, int *unwritten)
+int remote_run(struct job *job, const struct text *strings, size_t count, int out, int *unwritten)
 {
     struct session s = { .job = job, .out = out, .unwritten = unwritten };
-    struct text strings = { 0 };
-    job_variables(job, &strings);
-    text_add(&strings, arguments->bytes, arguments->len);
     s.remote = (struct remote){ .host = job->host,
-                                .changed = leat_chan_open(NULL, &(leat_chan_spec){ .capacity = 1 }),
+                                .changed = leat_chan_make(NULL, 0, 1),
                                 .credit = { FRAME_CREDIT_MOST, FRAME_CREDIT_MOST },
                                 .input_credit = FRAME_CREDIT_MOST };
-    int error = strings.broken || !s.remote.changed || !replay_open(&job->replay) ? -ENOMEM : 0;
-    if (!error && strings.len > FRAME_STRINGS_MOST)
+    int error = !s.remote.changed || !replay_open(&job->replay) ? -ENOMEM : 0;
+    if (!error && strings->len > FRAME_STRINGS_MOST)
         error = -E2BIG;
     if (!error && job->host->given)
-        error = queue_pack(&s.remote, job, &strings, PROGRAM_VARIABLES + count);
+        error = queue_pack(&s.remote, job, strings, count);
     if (!error && host_add(job->host, &s.remote))
-        run_session(&s, &strings, PROGRAM_VARIABLES + count);
+        run_session(&s, strings, count);
     else if (!error)
         job->lost = true;
     for (int i = 0; i < STREAMS; i++) {
@@ -232,6 +227,5 @@ int remote_run(struct job *job, const struct text *arguments, size_t count, int 
     }
     leat_chan_unref(s.remote.changed);
     text_free(&s.remote.parcel);
-    text_free(&strings);
     return error ? error : -s.remote.refused;
 }

@@ -13,17 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-void job_variables(const struct job *job, struct text *to)
-{
-    static const char *const names[PROGRAM_VARIABLES] = { "LEAT_SEQ=", "LEAT_SLOT=", "LEAT_TRY=" };
-    const uint64_t values[PROGRAM_VARIABLES] = { job->number, job->place, job->try };
-    for (int i = 0; i < PROGRAM_VARIABLES; i++) {
-        text_str(to, names[i]);
-        text_number(to, values[i]);
-        text_char(to, '\0');
-    }
-}
-
 /* ---- shortages of the system ---- */
 
 /* Whether a job runs and does not only wait for its turn. While the deliverer writes, a job that
@@ -65,15 +54,11 @@ static void end_patience(struct run *run, const struct patience *p)
 
 /* ---- the program ---- */
 
-static int start(struct job *job, leat_scope *scope, const char **argv, int out,
-                 leat_process **process)
+static int start(struct job *job, leat_scope *scope, const struct text *strings, size_t count,
+                 int out, leat_process **process)
 {
     struct run *run = job->run;
-    struct text variables = { 0 };
-    job_variables(job, &variables);
-    const char **all = variables.broken ? NULL : program_environment(variables.bytes);
     leat_spawn_options options = {
-        .environment = all,
         .folder = run->plan->folder,
         .out = out < 0 ? 0 : out,
         .grace = run->plan->grace,
@@ -81,31 +66,37 @@ static int start(struct job *job, leat_scope *scope, const char **argv, int out,
                  (out < 0 ? LEAT_PIPE_OUT : 0),
     };
     struct patience patience = { 0 };
-    int error = -ENOMEM;
-    if (all)
-        do
-            error = leat_spawn(scope, argv, &options, process);
-        while (shortage_is(error) && wait_for_others(job, &patience));
+    int error;
+    do
+        error = program_spawn(scope, strings->bytes, count, options, process);
+    while (shortage_is(error) && wait_for_others(job, &patience));
     end_patience(run, &patience);
-    free(all);
-    text_free(&variables);
     return error;
 }
 
 /* 0 when the program has run; else it has not, and the error is the reason. */
-static int run_here(struct job *job, const struct text *arguments, size_t count, int out)
+static int run_here(struct job *job, const struct text *strings, size_t count, int out)
 {
-    const char **argv = arguments->broken ? NULL : program_strings(arguments->bytes, count);
     char *buffer = malloc(CAPTURE_BUFFER);
-    leat_scope *scope = argv && buffer ? leat_scope_open(LEAT_NEVER) : NULL;
+    leat_scope *scope = buffer ? leat_scope_open(LEAT_NEVER) : NULL;
     leat_process *process;
-    int error = scope ? start(job, scope, argv, out, &process) : -ENOMEM;
+    int error = scope ? start(job, scope, strings, count, out, &process) : -ENOMEM;
     if (!error)
         capture(job, process, buffer);
     leat_scope_close(scope);
-    free(argv);
     free(buffer);
     return error;
+}
+
+static void add_variables(const struct job *job, struct text *to)
+{
+    static const char *const names[PROGRAM_VARIABLES] = { "LEAT_SEQ=", "LEAT_SLOT=", "LEAT_TRY=" };
+    const uint64_t values[PROGRAM_VARIABLES] = { job->number, job->place, job->try };
+    for (int i = 0; i < PROGRAM_VARIABLES; i++) {
+        text_str(to, names[i]);
+        text_number(to, values[i]);
+        text_char(to, '\0');
+    }
 }
 
 /* As run_here; *unwritten: an error on `out`. */
@@ -113,6 +104,8 @@ static int run_program(struct job *job, const struct text *arguments, size_t cou
                        int *unwritten)
 {
     struct timespec now;
+    struct text strings = { 0 };
+    int error = -ENOMEM;
     clock_gettime(CLOCK_REALTIME, &now);
     job->start = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
     job->begun = run_now(job->run);
@@ -122,10 +115,14 @@ static int run_program(struct job *job, const struct text *arguments, size_t cou
     job->lost = false;
     free(job->ran_on);
     job->ran_on = NULL;
-    if (job->host && arguments->broken)
-        return -ENOMEM;
-    return job->host ? remote_run(job, arguments, count, out, unwritten)
-                     : run_here(job, arguments, count, out);
+    add_variables(job, &strings);
+    text_add(&strings, arguments->bytes, arguments->len);
+    count += PROGRAM_VARIABLES;
+    if (!strings.broken && !arguments->broken)
+        error = job->host ? remote_run(job, &strings, count, out, unwritten)
+                          : run_here(job, &strings, count, out);
+    text_free(&strings);
+    return error;
 }
 
 static void say_command(struct job *job, const struct text *arguments, size_t count)

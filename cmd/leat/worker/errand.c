@@ -73,23 +73,17 @@ static bool wait_for_others(struct taker *taker, struct patience *patience)
 static int start(struct errand *e, leat_scope *scope)
 {
     const struct order *order = &e->order;
-    const char **strings = program_strings(order->strings.bytes, order->count);
-    const char **environment = program_environment(order->strings.bytes);
     leat_spawn_options options = {
-        .environment = environment,
         .folder = *order->folder ? order->folder : NULL,
         .grace = order->grace,
         .flags = (order->has_input ? LEAT_PIPE_IN : LEAT_NULL_IN) | LEAT_PIPE_OUT | LEAT_PIPE_ERR,
     };
     struct patience patience = { 0 };
-    int error = strings && environment ? 0 : -ENOMEM;
-    if (!error)
-        do
-            error = leat_spawn(scope, strings + PROGRAM_VARIABLES, &options, &e->process);
-        while (shortage_is(error) && wait_for_others(e->taker, &patience));
+    int error;
+    do
+        error = program_spawn(scope, order->strings.bytes, order->count, options, &e->process);
+    while (shortage_is(error) && wait_for_others(e->taker, &patience));
     shortage_over(e->taker->turn, &patience);
-    free(environment);
-    free(strings);
     return error;
 }
 

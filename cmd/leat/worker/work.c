@@ -59,23 +59,17 @@ static void end_wait(struct work *work, const struct patience *patience)
 
 static int start(struct work *work, leat_scope *scope, leat_process **process)
 {
-    const char **strings = program_strings(work->strings.bytes, work->count);
-    const char **environment = program_environment(work->strings.bytes);
     leat_spawn_options options = {
-        .environment = environment,
         .grace = work->worker->grace,
         .flags = (work->has_input ? LEAT_PIPE_IN : LEAT_NULL_IN) | LEAT_PIPE_OUT | LEAT_PIPE_ERR |
                  LEAT_ATTENDED,
     };
     struct patience patience = { 0 };
-    int error = strings && environment ? 0 : -ENOMEM;
-    if (!error)
-        do
-            error = leat_spawn(scope, strings + PROGRAM_VARIABLES, &options, process);
-        while (shortage_is(error) && !work->as_thread && wait_for_others(work, &patience));
+    int error;
+    do
+        error = program_spawn(scope, work->strings.bytes, work->count, options, process);
+    while (shortage_is(error) && !work->as_thread && wait_for_others(work, &patience));
     end_wait(work, &patience);
-    free(environment);
-    free(strings);
     return shortage_is(error) && work->starved ? -EDEADLK : error;
 }
 
