@@ -38,10 +38,8 @@ static void take_news(struct run *run, struct line *line, uint64_t *all)
         return;
     }
     news.job->ended = news.ended;
-    if (line && !news.job->in_line) {
-        news.job->in_line = true;
+    if (line && !(news.ended && news.job->asks))
         stand_in(line, news.job);
-    }
 }
 
 static void log_job(struct run *run, const struct job *job)

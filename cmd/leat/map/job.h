@@ -56,7 +56,7 @@ struct job {
 
     /* used by the deliverer */
     struct job *waits; /* after this one, with --unordered */
-    bool in_line, ended;
+    bool ended;
 };
 
 /* Where its last try ran, for the log and for messages; "" is this machine. */
