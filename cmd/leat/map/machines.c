@@ -1,5 +1,6 @@
+/* machines.c: the machines of --on that run commands, and how many each at a time. */
 #define _GNU_SOURCE
-#include "map/machines.h"
+#include "map/plan.h"
 
 #include "shared/number.h"
 

@@ -1,7 +1,6 @@
 #define _GNU_SOURCE
 #include "map/plan.h"
 
-#include "map/machines.h"
 #include "shared/finish.h"
 #include "shared/number.h"
 

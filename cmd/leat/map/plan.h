@@ -68,6 +68,11 @@ struct plan {
 int plan_read(struct plan *p, int argc, char **argv);
 void plan_free(struct plan *p);
 
+/* In machines.c: adds the machines of a list `NAME[*N],...` (--on), in which `@FILE` stands for the
+ * lines of a file. Returns 0, or the exit status after a message. */
+int machines_add(struct plan *p, const char *list);
+void machines_free(struct plan *p);
+
 /* The text of --help, in help.c. */
 extern const char help_map[];
 
