@@ -64,20 +64,21 @@ static bool says_absent(int err)
            err == -ENAMETOOLONG;
 }
 
-/* Looks at the path's folder, unless it is that of the path before. */
-static int look_at_folder(struct named *n, const char *path, size_t len)
+/* Finds the name at the end of the path. Looks at the path's folder, unless it is that of the path
+ * before. */
+static int look_at_folder(struct named *n, const char *path, const char **name)
 {
-    const char *folder = len ? path : "./";
-    len = len ? len : 2;
+    const char *slash = strrchr(path, '/'), *folder = slash ? path : "./";
+    size_t len = slash ? (size_t)(slash + 1 - path) : 2;
+    *name = slash ? slash + 1 : path;
     if (n->folder.len == len && memcmp(n->folder.bytes, folder, len) == 0)
         return 0;
     text_clear(&n->folder);
     text_add(&n->folder, folder, len);
-    const char *name = text_string(&n->folder);
-    if (!name)
+    if (!text_string(&n->folder))
         return -ENOMEM;
     struct stat about;
-    int err = long_path_stat(AT_FDCWD, name, &about, 0);
+    int err = long_path_stat(AT_FDCWD, n->folder.bytes, &about, 0);
     if (err && !says_absent(err))
         n->error = err;
     n->folder_is_there = err == 0;
@@ -98,16 +99,10 @@ int named_add_entry(struct named *n, dev_t device, ino_t inode, const char *name
     return 0;
 }
 
-static const char *last_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 int named_add(struct named *n, const char *path)
 {
-    const char *name = last_name(path);
-    int err = look_at_folder(n, path, (size_t)(name - path));
+    const char *name;
+    int err = look_at_folder(n, path, &name);
     if (err || !n->folder_is_there)
         return err;
     return named_add_entry(n, n->device, n->inode, name);
@@ -115,8 +110,8 @@ int named_add(struct named *n, const char *path)
 
 int named_has_path(struct named *n, const char *path)
 {
-    const char *name = last_name(path);
-    int err = look_at_folder(n, path, (size_t)(name - path));
+    const char *name;
+    int err = look_at_folder(n, path, &name);
     err = err ? err : n->error;
     return err ? err : n->folder_is_there && named_has(n, n->device, n->inode, name);
 }
