@@ -7,9 +7,7 @@
 #include <string.h>
 
 /* After the end of the program: so many reads empty the largest pipe, of 1 MiB. */
-enum { LAST_READS = 32, TRIES = 100 };
-
-static const int64_t moment = 10 * LEAT_MS;
+enum { LAST_READS = 32 };
 
 struct capture {
     struct job *job;
@@ -90,14 +88,14 @@ static void write_some(struct capture *c)
  * does not wait for them. */
 static void drain(struct capture *c, enum stream stream)
 {
-    for (int reads = LAST_READS, tries = TRIES; c->from[stream] && reads > 0;) {
+    for (int reads = LAST_READS, tries = SHORTAGE_TRIES; c->from[stream] && reads > 0;) {
         int64_t n = read_some(c, stream);
         if (n >= 0)
             reads--;
         else if (n != -ENOMEM)
             return;
         else if (tries-- > 0)
-            leat_sleep(moment); /* other jobs may give memory back */
+            leat_sleep(SHORTAGE_PAUSE); /* other jobs may give memory back */
         else
             lose(c, stream, (int)n);
     }

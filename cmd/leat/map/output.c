@@ -1,6 +1,7 @@
 /* output.c: passes a job's output to the run's own streams. */
 #define _GNU_SOURCE
 #include "map/job.h"
+#include "shared/shortage.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -130,7 +131,7 @@ static void await_turn(struct job *job)
     if (turn)
         leat_chan_unref(turn);
     else
-        leat_sleep(10 * LEAT_MS); /* no memory: other jobs may give some back */
+        leat_sleep(SHORTAGE_PAUSE); /* no memory: other jobs may give some back */
 }
 
 /* ---- taking ---- */

@@ -85,7 +85,7 @@ int streams_open(struct streams *s, const struct plan *p, leat_scope *scope)
 static int wait_to_write(struct streams *s, enum stream to)
 {
     leat_case cases[] = { LEAT_RECV(s->abandoned, NULL), LEAT_WRITABLE(s->io[to]) };
-    int got = leat_select_ordered(cases, 2, cases[1].ch ? LEAT_NEVER : leat_after(10 * LEAT_MS));
+    int got = leat_select_ordered(cases, 2, cases[1].ch ? LEAT_NEVER : leat_after(SHORTAGE_PAUSE));
     return got == 1 || got == -ETIMEDOUT ? 0 : -ECANCELED;
 }
 

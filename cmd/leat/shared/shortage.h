@@ -10,6 +10,9 @@
 
 #include <stdbool.h>
 
+/* The pause before another try, and the number of tries: a second in all. */
+enum { SHORTAGE_PAUSE = 10 * LEAT_MS, SHORTAGE_TRIES = 100 };
+
 /* Whether the error says that the system lacks something which jobs give back when they end. */
 bool shortage_is(int error);
 

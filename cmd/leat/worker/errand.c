@@ -13,9 +13,7 @@
 enum { STREAMS = 2, ROOM_FOR_END = 1024 };
 
 /* After the end of the program: so many reads empty the largest pipe, of 1 MiB. */
-enum { LAST_READS = 32, TRIES = 100 };
-
-static const int64_t moment = 10 * LEAT_MS;
+enum { LAST_READS = 32 };
 
 struct errand {
     struct taker *taker;
@@ -138,14 +136,15 @@ static int64_t read_some(struct errand *e, int stream)
  * later. */
 static void drain(struct errand *e, int stream)
 {
-    for (int reads = LAST_READS, tries = TRIES; e->from[stream] && reads > 0 && !e->error;) {
+    int reads = LAST_READS, tries = SHORTAGE_TRIES;
+    while (e->from[stream] && reads > 0 && !e->error) {
         int64_t n = read_some(e, stream);
         if (n >= 0)
             reads--;
         else if (n != -ENOMEM)
             return;
         else if (tries-- > 0)
-            leat_sleep(moment); /* other jobs may give memory back */
+            leat_sleep(SHORTAGE_PAUSE); /* other jobs may give memory back */
         else
             e->error = -ENOMEM;
     }
@@ -174,7 +173,7 @@ static int attend(struct errand *e)
                               LEAT_RECV(e->taker->hurry, NULL) };
         int64_t end = e->flags & FRAME_RAN_LATE ? LEAT_NEVER : limit, next = end;
         if ((e->from[0] && !cases[0].ch) || (e->from[1] && !cases[1].ch) || (e->to && !cases[2].ch))
-            next = leat_after(moment);
+            next = leat_after(SHORTAGE_PAUSE);
         int got = leat_select(cases, 5, next < end ? next : end);
         switch (got) {
         case 0:

@@ -8,11 +8,6 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 
-/* How often a read that finds no memory is tried again, after the end of the program. */
-enum { TRIES = 100 };
-
-static const int64_t moment = 10 * LEAT_MS;
-
 struct far {
     struct work *work;
     leat_process *process;
@@ -200,7 +195,7 @@ static int await_credit(struct work *work)
  * later. 0, -ECANCELED, or why it cannot be read. */
 static int drain(struct far *f, enum stream stream)
 {
-    int there = 0, tries = TRIES;
+    int there = 0, tries = SHORTAGE_TRIES;
     if (f->from[stream] && ioctl(leat_io_fd(f->from[stream]), FIONREAD, &there) != 0)
         f->error = -errno;
     while (there > 0 && f->from[stream] && !f->error) {
@@ -217,7 +212,7 @@ static int drain(struct far *f, enum stream stream)
         else if (n != -ENOMEM)
             break;
         else if (tries-- > 0)
-            leat_sleep(moment); /* other jobs may give memory back */
+            leat_sleep(SHORTAGE_PAUSE); /* other jobs may give memory back */
         else
             f->error = -ENOMEM;
     }
