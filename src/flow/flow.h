@@ -105,8 +105,5 @@ static inline size_t lt_flow_aligned(size_t bytes)
     return (bytes + 15) / 16 * 16;
 }
 
-/* Whether a mult has taps, at some moment during the call. */
+/* Whether a mult has taps whose channels are open, at some moment during the call. */
 bool lt_mult_is_tapped(leat_mult *mult);
-
-/* Removes some of the taps whose channels are closed. */
-void lt_mult_untap_closed(leat_mult *mult);

@@ -273,7 +273,7 @@ static bool remove_tap(leat_mult *m, const leat_chan *ch, bool if_closed)
 }
 
 /* A tap whose channel is closed leaves when it gets an item. If no item comes, it leaves here. */
-void lt_mult_untap_closed(leat_mult *m)
+static void untap_closed(leat_mult *m)
 {
     for (unsigned i = 0; i < 2; i++) /* each new tap adds one: so closed taps do not add up */
         remove_tap(m, NULL, true);
@@ -283,7 +283,7 @@ int leat_tap(leat_mult *m, leat_chan *ch, unsigned flags, leat_ending ending)
 {
     if (!m || !lt_flow_fits(m->flow.in, ch) || flags > LEAT_TAP_LOSSY || ending > LEAT_ENDS_OPEN)
         return -EINVAL;
-    lt_mult_untap_closed(m);
+    untap_closed(m);
     struct tap *tap = lt_alloc(sizeof *tap);
     if (!tap)
         return -ENOMEM;
@@ -327,8 +327,10 @@ int leat_untap_all(leat_mult *m)
 
 bool lt_mult_is_tapped(leat_mult *m)
 {
+    bool tapped = false;
     lt_lock(&m->lock);
-    bool tapped = !lt_list_empty(&m->taps);
+    for (struct lt_node *node = m->taps.next; node != &m->taps && !tapped; node = node->next)
+        tapped = !leat_chan_closed(LT_CONTAINER(node, struct tap, node)->ch);
     lt_unlock(&m->lock);
     return tapped;
 }

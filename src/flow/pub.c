@@ -3,11 +3,11 @@
  *
  * A topic without subscribers stays until a party subscribes to a topic that does not exist. Then
  * an idle one becomes the new topic, with its buffer and mult. A topic is idle if it has no
- * subscribers, none is just coming or leaving, and no item is on its way: the publisher has none
- * for it, its buffer is empty, and its mult waits for an item. A subscriber looks at eight topics
- * at most, so the cost does not grow with their number. If topics come and go, about one in eight
- * at most stays idle for long. If none of the eight is idle, the subscriber removes closed channels
- * from the next eight, to which no item may ever come, and looks at these. */
+ * subscribers, or only closed ones, none is just coming or leaving, and no item is on its way: the
+ * publisher has none for it, its buffer is empty, and its mult waits for an item. (The closed ones
+ * leave when others come, or the next item.) A subscriber looks at eight topics at most, so the
+ * cost does not grow with their number. If topics come and go, about one in eight at most stays
+ * idle for long. */
 #include "base/index.h"
 #include "base/lock.h"
 #include "flow/flow.h"
@@ -45,19 +45,13 @@ static bool is_idle(const leat_pub *pub, const struct topic *t)
            lt_chan_has_receiver(t->ch);
 }
 
-enum { LOOKS = 8 };
-
-/* With the lock held. */
-static struct topic *after(const leat_pub *pub, const struct topic *t)
-{
-    return t && t->next ? t->next : pub->topics;
-}
-
 /* With the lock held: turns an idle topic into this one. NULL: it found none. */
 static struct topic *reuse_idle_topic(leat_pub *pub, uint64_t topic)
 {
+    enum { LOOKS = 8 };
     for (unsigned i = 0; pub->topics && i < LOOKS; i++) {
-        struct topic *t = pub->looked_at = after(pub, pub->looked_at);
+        struct topic *last = pub->looked_at, *t = last && last->next ? last->next : pub->topics;
+        pub->looked_at = t;
         if (!is_idle(pub, t))
             continue;
         lt_index_remove(&pub->index, &t->indexed);
@@ -85,22 +79,6 @@ static void leave_topic(leat_pub *pub, struct topic *t)
     lt_lock(&pub->lock);
     t->users--;
     lt_unlock(&pub->lock);
-}
-
-static void untap_closed(leat_pub *pub)
-{
-    struct topic *t = NULL;
-    for (unsigned i = 0; i < LOOKS; i++) {
-        lt_lock(&pub->lock);
-        t = after(pub, i ? t : pub->looked_at);
-        if (t)
-            t->users++;
-        lt_unlock(&pub->lock);
-        if (!t)
-            return;
-        lt_mult_untap_closed(t->mult);
-        leave_topic(pub, t);
-    }
 }
 
 static void choose_topic(leat_pub *pub)
@@ -226,10 +204,6 @@ int leat_sub(leat_pub *pub, uint64_t topic, leat_chan *ch, unsigned flags, leat_
         ending > LEAT_ENDS_OPEN)
         return -EINVAL;
     struct topic *t = enter_topic(pub, topic, true);
-    if (!t) {
-        untap_closed(pub);
-        t = enter_topic(pub, topic, true);
-    }
     if (!t) {
         t = make_topic(pub, topic);
         if (!t)
