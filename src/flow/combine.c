@@ -26,7 +26,6 @@ struct combine {
     void *arg;
     struct side *sides;
     void **items; /* where each item is, after this struct */
-    unsigned char *result;
 };
 
 static void drop_round(struct combine *c)
@@ -73,7 +72,7 @@ static int status_of_round(const struct combine *c)
 
 static void zip(struct combine *c)
 {
-    unsigned char *to = c->result;
+    unsigned char *to = c->flow.item;
     for (size_t i = 0; i < c->n; to += leat_chan_item_size(c->sides[i++].in))
         lt_item_copy(to, c->items[i], leat_chan_item_size(c->sides[i].in));
 }
@@ -96,12 +95,12 @@ static int combine(leat_block *b)
         }
         if (!c->fn)
             zip(c);
-        else if (c->fn(c->arg, c->items, c->result) != 0)
+        else if (c->fn(c->arg, c->items, c->flow.item) != 0)
             continue;
-        LEAT_AWAIT_SEND(b, c->flow.out, c->result);
+        LEAT_AWAIT_SEND(b, c->flow.out, c->flow.item);
         if (b->status && !c->fn)
             drop_round(c);
-        if (!lt_flow_sent(b->status, c->fn ? c->flow.drop : NULL, c->result))
+        if (!lt_flow_sent(&c->flow, b->status))
             break;
     }
     lt_flow_end(c->flow.out, LEAT_ENDS_CLOSED, b->status);
@@ -130,8 +129,7 @@ leat_chan *leat_combine(leat_scope *scope, leat_chan *const *ins, size_t n, leat
     }
     size_t head =
         lt_flow_aligned(sizeof(struct combine) + n * (sizeof(struct side) + sizeof(void *)));
-    struct combine *c =
-        lt_flow_make(scope, NULL, out, head + bytes + leat_chan_item_size(out), NULL);
+    struct combine *c = lt_flow_make(scope, NULL, out, head + bytes, NULL);
     leat_chan *done = c ? leat_chan_make(scope, 0, 1) : NULL;
     if (!done)
         return NULL;
@@ -139,10 +137,10 @@ leat_chan *leat_combine(leat_scope *scope, leat_chan *const *ins, size_t n, leat
     c->n = n;
     c->done = done;
     c->fn = fn;
+    c->flow.drop = fn ? c->flow.drop : NULL; /* a zip drops the items of the round */
     c->arg = arg;
     c->sides = (struct side *)(c + 1);
     c->items = (void **)(c->sides + n);
-    c->result = memory + bytes;
     for (size_t i = 0; i < n; i++) {
         c->sides[i] = (struct side){ .op = LEAT_OP(scope, 0), .combine = c, .in = ins[i] };
         lt_flow_sees(&c->flow, ins[i], NULL);

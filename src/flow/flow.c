@@ -12,9 +12,11 @@ void *lt_flow_make(leat_scope *scope, leat_chan *in, leat_chan *out, size_t byte
                    const struct lt_owned_kind *kind)
 {
     static const struct lt_owned_kind plain = { .free = lt_flow_free, .see = lt_flow_see };
-    struct lt_flow *flow = scope ? lt_alloc(bytes) : NULL;
+    size_t head = lt_flow_aligned(bytes);
+    struct lt_flow *flow = scope ? lt_alloc(head + leat_chan_item_size(in ? in : out)) : NULL;
     if (!flow)
         return NULL;
+    flow->item = (unsigned char *)flow + head;
     flow->scope = scope;
     flow->in = in;
     flow->out = out;

@@ -26,6 +26,7 @@ struct lt_flow {
     leat_scope *scope;
     leat_chan *in, *out; /* NULL: there is none, or there are several */
     leat_drop_fn *drop;  /* for items of `in`, or without an `in` of `out` */
+    void *item;          /* memory for one of these items */
     /* Its name in looks, such as "merge"; NULL: looks do not see it. lt_flow_show writes it when
      * everything that looks read has been set; read with acquire. */
     const char *_Atomic what;
@@ -34,8 +35,9 @@ struct lt_flow {
     uint32_t seen_in[LT_SIGHT_ENDS], seen_out[LT_SIGHT_ENDS], ins, outs;
 };
 
-/* Zeroed memory that the scope frees by `kind`, or with a NULL kind by lt_flow_free. Returns NULL
- * for a NULL scope, or when memory has run out. `in` and `out` may be NULL. */
+/* Zeroed memory, and after it that for the item, which the scope frees by `kind`, or with a NULL
+ * kind by lt_flow_free. Returns NULL for a NULL scope, or when memory has run out. `in` and `out`
+ * may be NULL. */
 void *lt_flow_make(leat_scope *scope, leat_chan *in, leat_chan *out, size_t bytes,
                    const struct lt_owned_kind *kind);
 void lt_flow_free(struct lt_owned *owned);
@@ -91,12 +93,25 @@ static inline void lt_flow_drop(leat_drop_fn *drop, void *item)
         drop(item);
 }
 
-/* After a send: drops an item that has not arrived. False: nothing more can be sent. */
-static inline bool lt_flow_sent(int status, leat_drop_fn *drop, void *item)
+/* Hands the operator's item to its drop function, if there is one. */
+static inline void lt_flow_drop_item(const struct lt_flow *flow)
+{
+    lt_flow_drop(flow->drop, flow->item);
+}
+
+/* Whether more can be sent after a send with that result. */
+static inline bool lt_flow_goes_on(int status)
+{
+    return status != -EPIPE && status != -ECANCELED;
+}
+
+/* After a send of the operator's item: drops the item if it has not arrived. False: nothing more
+ * can be sent. */
+static inline bool lt_flow_sent(const struct lt_flow *flow, int status)
 {
     if (status)
-        lt_flow_drop(drop, item);
-    return status != -EPIPE && status != -ECANCELED;
+        lt_flow_drop_item(flow);
+    return lt_flow_goes_on(status);
 }
 
 /* `bytes`, rounded up so that another field may follow. */

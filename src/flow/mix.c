@@ -30,7 +30,6 @@ struct input {
     struct lt_close_hook hook;
     _Atomic bool hooked; /* the hook waits for the end of `flow.in`, or its job is to run */
     leat_case cases[2];
-    _Alignas(16) unsigned char item[];
 };
 
 struct leat_mix {
@@ -195,11 +194,11 @@ static int play(leat_block *b)
             break;
         /* The item came before any change of the role: news of that would have come first. */
         if (input->role & LEAT_MIX_MUTE) {
-            lt_flow_drop(input->flow.drop, input->item);
+            lt_flow_drop_item(&input->flow);
             continue;
         }
-        LEAT_AWAIT_SEND(b, input->flow.out, input->item);
-        if (!lt_flow_sent(b->status, input->flow.drop, input->item))
+        LEAT_AWAIT_SEND(b, input->flow.out, input->flow.item);
+        if (!lt_flow_sent(&input->flow, b->status))
             break;
     }
     leat_mix *mix = input->mix;
@@ -290,8 +289,7 @@ static struct input *make_input(leat_mix *mix, leat_chan *in)
     leat_scope *scope = mix->flow.scope;
     struct input *input = take_spare(mix);
     if (!input) {
-        input =
-            lt_flow_make(scope, in, mix->flow.out, sizeof *input + leat_chan_item_size(in), NULL);
+        input = lt_flow_make(scope, in, mix->flow.out, sizeof *input, NULL);
         leat_chan_spec spec = { .capacity = 1, .buffer = LEAT_DROPPING };
         if (!input || !(input->news = leat_chan_open(scope, &spec)))
             return NULL;
@@ -302,7 +300,7 @@ static struct input *make_input(leat_mix *mix, leat_chan *in)
     input->state = 0;
     input->begun = false;
     input->cases[0] = (leat_case)LEAT_RECV(input->news, NULL);
-    input->cases[1] = (leat_case)LEAT_RECV(in, input->item);
+    input->cases[1] = (leat_case)LEAT_RECV(in, input->flow.item);
     return input;
 }
 

@@ -44,7 +44,6 @@ struct leat_mult {
     int over; /* not 0: why it has ended, for lt_flow_end */
     bool delivered;
     size_t pending; /* sends of this round, plus 1 while the round begins them */
-    _Alignas(16) unsigned char item[];
 };
 
 /* ---- taps ---- */
@@ -109,7 +108,7 @@ static void leave_round(leat_mult *m, bool delivered)
     /* With `share` each copy has its own reference. Otherwise there is only one, which belongs to
      * the receivers if any tap got the item. */
     if (m->share || !delivered)
-        lt_flow_drop(m->flow.drop, m->item);
+        lt_flow_drop_item(&m->flow);
     leat_try_send(m->done, NULL);
 }
 
@@ -118,7 +117,7 @@ static void end_send(struct tap *tap, int status)
 {
     leat_mult *m = tap->mult;
     if (status && m->share)
-        lt_flow_drop(m->flow.drop, m->item);
+        lt_flow_drop_item(&m->flow);
     lt_lock(&m->lock);
     tap->busy = false;
     tap->missed += status == -EAGAIN;
@@ -146,15 +145,15 @@ static void begin_send(struct tap *tap)
 {
     leat_mult *m = tap->mult;
     if (m->share)
-        m->share(m->item);
+        m->share(m->flow.item);
     /* A tap that has been removed since the round began may have lost its channel. */
     bool gone = is_removed(tap);
     if (gone || tap->flags & LEAT_TAP_LOSSY) {
-        end_send(tap, gone ? -ECANCELED : leat_try_send(tap->ch, m->item));
+        end_send(tap, gone ? -ECANCELED : leat_try_send(tap->ch, m->flow.item));
         release_tap(tap);
         return;
     }
-    leat_send_then(&tap->op, tap->ch, m->item, send_over);
+    leat_send_then(&tap->op, tap->ch, m->flow.item, send_over);
     lt_lock(&m->lock);
     tap->begun = true;
     bool takes_back = is_removed(tap) && tap->busy;
@@ -209,7 +208,7 @@ static int distribute(leat_block *b)
     leat_mult *m = LT_CONTAINER(b, leat_mult, flow.block);
     LEAT_BEGIN(b);
     for (;;) {
-        LEAT_AWAIT_RECV(b, m->flow.in, m->item);
+        LEAT_AWAIT_RECV(b, m->flow.in, m->flow.item);
         if (b->status)
             break;
         begin_round(m);
@@ -239,8 +238,7 @@ static const struct lt_owned_kind owned_kind = { .free = lt_flow_free, .see = se
 
 leat_mult *leat_mult_open(leat_scope *scope, leat_chan *in, leat_share_fn *share)
 {
-    leat_mult *m =
-        in ? lt_flow_make(scope, in, NULL, sizeof *m + leat_chan_item_size(in), &owned_kind) : NULL;
+    leat_mult *m = in ? lt_flow_make(scope, in, NULL, sizeof *m, &owned_kind) : NULL;
     if (!m)
         return NULL;
     m->done = leat_chan_make(scope, 0, 1);

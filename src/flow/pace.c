@@ -49,13 +49,12 @@ static unsigned char *item_of_run(const struct pace *p, size_t i)
 
 static bool sent(struct pace *p, int status)
 {
-    bool goes_on = true;
-    for (size_t i = 0; i < p->has; i++)
-        goes_on = lt_flow_sent(status, p->flow.drop, p->most ? item_of_run(p, i) : p->held);
+    for (size_t i = 0; status && i < p->has; i++)
+        lt_flow_drop(p->flow.drop, p->most ? item_of_run(p, i) : p->held);
     p->has = 0;
     if (p->most)
         p->next = item_of_run(p, 0);
-    return goes_on;
+    return lt_flow_goes_on(status);
 }
 
 /* The end of all operators: sends what is held, if that is still possible. This send may cut the
@@ -182,11 +181,11 @@ static int lapse(leat_block *b)
     struct pace *p = pace_of(b);
     LEAT_BEGIN(b);
     for (;;) {
-        LEAT_AWAIT_RECV_UNTIL(b, p->flow.in, p->held, leat_after(p->time), &p->alarm);
+        LEAT_AWAIT_RECV_UNTIL(b, p->flow.in, p->flow.item, leat_after(p->time), &p->alarm);
         if (b->status)
             break;
-        LEAT_AWAIT_SEND(b, p->flow.out, p->held);
-        if (!lt_flow_sent(b->status, p->flow.drop, p->held))
+        LEAT_AWAIT_SEND(b, p->flow.out, p->flow.item);
+        if (!lt_flow_sent(&p->flow, b->status))
             break;
     }
     lt_flow_end(p->flow.out, LEAT_ENDS_CLOSED, b->status);
@@ -201,17 +200,16 @@ static struct pace *make(leat_scope *scope, leat_chan *in, int64_t time, size_t 
 {
     if (!in || time <= 0 || outs > LT_ITEM_MAX)
         return NULL;
-    size_t head = lt_flow_aligned(sizeof(struct pace)), held = lt_flow_aligned(outs);
+    size_t head = lt_flow_aligned(sizeof(struct pace));
     leat_chan_spec spec = { .item_size = outs, .capacity = capacity, .drop = drop };
     leat_chan *out = scope ? leat_chan_open(scope, &spec) : NULL;
-    struct pace *p =
-        out ? lt_flow_make(scope, in, out, head + held + 16 + leat_chan_item_size(in), NULL) : NULL;
+    struct pace *p = out ? lt_flow_make(scope, in, out, head + outs + 16, NULL) : NULL;
     if (!p)
         return NULL;
     p->item_size = leat_chan_item_size(in);
     p->time = time;
     p->held = (unsigned char *)p + head;
-    p->next = p->held + held;
+    p->next = p->flow.item;
     return p;
 }
 

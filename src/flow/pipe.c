@@ -10,7 +10,6 @@ struct pipe {
     struct lt_flow flow;
     struct pipe *next; /* of one merge */
     leat_ending ending;
-    _Alignas(16) unsigned char item[];
 };
 
 static int move(leat_block *b)
@@ -18,11 +17,11 @@ static int move(leat_block *b)
     struct pipe *p = LT_CONTAINER(b, struct pipe, flow.block);
     LEAT_BEGIN(b);
     for (;;) {
-        LEAT_AWAIT_RECV(b, p->flow.in, p->item);
+        LEAT_AWAIT_RECV(b, p->flow.in, p->flow.item);
         if (b->status)
             break;
-        LEAT_AWAIT_SEND(b, p->flow.out, p->item);
-        if (!lt_flow_sent(b->status, p->flow.drop, p->item))
+        LEAT_AWAIT_SEND(b, p->flow.out, p->flow.item);
+        if (!lt_flow_sent(&p->flow, b->status))
             break;
     }
     lt_flow_end(p->flow.out, p->ending, b->status);
@@ -31,7 +30,7 @@ static int move(leat_block *b)
 
 static struct pipe *make_pipe(leat_scope *scope, leat_chan *in, leat_chan *out, leat_ending ending)
 {
-    struct pipe *p = lt_flow_make(scope, in, out, sizeof *p + leat_chan_item_size(in), NULL);
+    struct pipe *p = lt_flow_make(scope, in, out, sizeof *p, NULL);
     if (p)
         p->ending = ending;
     return p;
@@ -89,7 +88,6 @@ struct split {
     leat_test_fn *test;
     void *arg;
     int side;
-    _Alignas(16) unsigned char item[];
 };
 
 /* An output that other parties have closed is found out by a send, or here. */
@@ -105,18 +103,18 @@ static int part(leat_block *b)
     struct split *s = LT_CONTAINER(b, struct split, flow.block);
     LEAT_BEGIN(b);
     while (s->outs[0] || s->outs[1]) {
-        LEAT_AWAIT_RECV(b, s->flow.in, s->item);
+        LEAT_AWAIT_RECV(b, s->flow.in, s->flow.item);
         if (b->status)
             break;
-        s->side = s->test(s->arg, s->item);
+        s->side = s->test(s->arg, s->flow.item);
         if (s->side < 0 || !s->outs[s->side > 0]) {
-            lt_flow_drop(s->flow.drop, s->item);
+            lt_flow_drop_item(&s->flow);
             forget_closed(s);
             continue;
         }
-        LEAT_AWAIT_SEND(b, s->outs[s->side > 0], s->item);
+        LEAT_AWAIT_SEND(b, s->outs[s->side > 0], s->flow.item);
         if (b->status)
-            lt_flow_drop(s->flow.drop, s->item);
+            lt_flow_drop_item(&s->flow);
         if (b->status == -EPIPE)
             s->outs[s->side > 0] = NULL;
         else if (b->status)
@@ -138,7 +136,7 @@ int leat_split_sized(leat_scope *scope, leat_chan *in, leat_test_fn *test, void 
 {
     if (!scope || !in || !test || !yes || !no || yes == no)
         return -EINVAL;
-    struct split *s = lt_flow_make(scope, in, NULL, sizeof *s + leat_chan_item_size(in), NULL);
+    struct split *s = lt_flow_make(scope, in, NULL, sizeof *s, NULL);
     leat_chan *no_out = lt_flow_chan(scope, in, no_capacity),
               *yes_out = lt_flow_chan(scope, in, yes_capacity);
     if (!s || !no_out || !yes_out)
@@ -159,8 +157,7 @@ struct balance {
     struct lt_flow flow;
     leat_ending ending;
     size_t n;
-    leat_case *cases;
-    unsigned char *item;
+    leat_case cases[];
 };
 
 /* Tries the output with the fewest items of those that have room. -EAGAIN: there is none, and the
@@ -186,7 +183,7 @@ static int give_to_emptiest(struct balance *s)
             emptiest = ch;
         }
     }
-    return emptiest ? leat_try_send(emptiest, s->item) : -EAGAIN;
+    return emptiest ? leat_try_send(emptiest, s->flow.item) : -EAGAIN;
 }
 
 static int balance(leat_block *b)
@@ -194,7 +191,7 @@ static int balance(leat_block *b)
     struct balance *s = LT_CONTAINER(b, struct balance, flow.block);
     LEAT_BEGIN(b);
     for (;;) {
-        LEAT_AWAIT_RECV(b, s->flow.in, s->item);
+        LEAT_AWAIT_RECV(b, s->flow.in, s->flow.item);
         if (b->status)
             break;
         b->status = give_to_emptiest(s);
@@ -203,7 +200,7 @@ static int balance(leat_block *b)
             if (b->status >= 0)
                 b->status = s->cases[b->status].status;
         }
-        if (!lt_flow_sent(b->status, s->flow.drop, s->item)) {
+        if (!lt_flow_sent(&s->flow, b->status)) {
             b->status = -ECANCELED; /* the other outputs are not complete */
             break;
         }
@@ -224,16 +221,13 @@ int leat_balance(leat_scope *scope, leat_chan *in, leat_chan *const *outs, size_
             return -EINVAL;
     if (__builtin_mul_overflow(n, sizeof(leat_case), &bytes))
         return -ENOMEM;
-    bytes += lt_flow_aligned(sizeof(struct balance)) + leat_chan_item_size(in);
-    struct balance *s = lt_flow_make(scope, in, NULL, bytes, NULL);
+    struct balance *s = lt_flow_make(scope, in, NULL, sizeof *s + bytes, NULL);
     if (!s)
         return -ENOMEM;
     s->ending = ending;
     s->n = n;
-    s->cases = (leat_case *)(void *)((unsigned char *)s + lt_flow_aligned(sizeof *s));
-    s->item = (unsigned char *)(s->cases + n);
     for (size_t i = 0; i < n; i++) {
-        s->cases[i] = (leat_case)LEAT_SEND(outs[i], s->item);
+        s->cases[i] = (leat_case)LEAT_SEND(outs[i], s->flow.item);
         lt_flow_sees(&s->flow, NULL, outs[i]);
     }
     lt_flow_go(&s->flow, "balance", LEAT_BLOCK_TYPE_(balance));

@@ -29,7 +29,6 @@ struct leat_pub {
     struct lt_index index;
     struct topic *topics, *looked_at; /* `looked_at`: the last in the last search for an idle one */
     struct topic *to;                 /* of the last item; written under the lock */
-    _Alignas(16) unsigned char item[];
 };
 
 /* With the lock held. */
@@ -83,7 +82,7 @@ static void leave_topic(leat_pub *pub, struct topic *t)
 
 static void choose_topic(leat_pub *pub)
 {
-    uint64_t topic = pub->spec.topic(pub->spec.arg, pub->item);
+    uint64_t topic = pub->spec.topic(pub->spec.arg, pub->flow.item);
     lt_lock(&pub->lock);
     pub->to = find(pub, topic);
     lt_unlock(&pub->lock);
@@ -104,17 +103,17 @@ static int publish(leat_block *b)
     leat_pub *pub = LT_CONTAINER(b, leat_pub, flow.block);
     LEAT_BEGIN(b);
     for (;;) {
-        LEAT_AWAIT_RECV(b, pub->flow.in, pub->item);
+        LEAT_AWAIT_RECV(b, pub->flow.in, pub->flow.item);
         if (b->status)
             break;
         choose_topic(pub);
         if (!pub->to) {
-            lt_flow_drop(pub->flow.drop, pub->item);
+            lt_flow_drop_item(&pub->flow);
             continue;
         }
-        LEAT_AWAIT_SEND(b, pub->to->ch, pub->item);
+        LEAT_AWAIT_SEND(b, pub->to->ch, pub->flow.item);
         if (b->status)
-            lt_flow_drop(pub->flow.drop, pub->item);
+            lt_flow_drop_item(&pub->flow);
         if (b->status == -ECANCELED)
             break;
     }
@@ -154,8 +153,7 @@ leat_pub *leat_pub_open(leat_scope *scope, leat_chan *in, const leat_pub_spec *s
     leat_chan_spec buffer = spec_of_buffer(in, spec);
     if (!lt_chan_can_be(&buffer))
         return NULL;
-    leat_pub *pub =
-        lt_flow_make(scope, in, NULL, sizeof *pub + leat_chan_item_size(in), &owned_kind);
+    leat_pub *pub = lt_flow_make(scope, in, NULL, sizeof *pub, &owned_kind);
     if (!pub)
         return NULL;
     pub->spec = *spec;

@@ -64,16 +64,15 @@ struct generator {
     leat_next_fn *next;
     void *arg;
     int result;
-    _Alignas(16) unsigned char item[];
 };
 
 static int generate(leat_block *b)
 {
     struct generator *g = LT_CONTAINER(b, struct generator, flow.block);
     LEAT_BEGIN(b);
-    while ((g->result = g->next(g->arg, g->item)) == 0) {
-        LEAT_AWAIT_SEND(b, g->flow.out, g->item);
-        if (!lt_flow_sent(b->status, g->flow.drop, g->item))
+    while ((g->result = g->next(g->arg, g->flow.item)) == 0) {
+        LEAT_AWAIT_SEND(b, g->flow.out, g->flow.item);
+        if (!lt_flow_sent(&g->flow, b->status))
             break;
     }
     int verdict = g->result < 0 ? g->result : 0;
@@ -85,8 +84,7 @@ leat_chan *leat_generate(leat_scope *scope, leat_next_fn *next, void *arg,
                          const leat_chan_spec *spec)
 {
     leat_chan *out = scope && next ? leat_chan_open(scope, spec) : NULL;
-    struct generator *g =
-        out ? lt_flow_make(scope, NULL, out, sizeof *g + leat_chan_item_size(out), NULL) : NULL;
+    struct generator *g = out ? lt_flow_make(scope, NULL, out, sizeof *g, NULL) : NULL;
     if (!g)
         return NULL;
     g->next = next;
@@ -118,7 +116,6 @@ struct reduce {
     leat_reduce_fn *fn;
     void *state;
     int result;
-    _Alignas(16) unsigned char item[];
 };
 
 static int reduce(leat_block *b)
@@ -126,8 +123,8 @@ static int reduce(leat_block *b)
     struct reduce *r = LT_CONTAINER(b, struct reduce, flow.block);
     LEAT_BEGIN(b);
     do {
-        LEAT_AWAIT_RECV(b, r->flow.in, r->item);
-        r->result = b->status ? 0 : r->fn(r->state, r->item);
+        LEAT_AWAIT_RECV(b, r->flow.in, r->flow.item);
+        r->result = b->status ? 0 : r->fn(r->state, r->flow.item);
     } while (!b->status && !r->result);
     if (r->result == LEAT_ENOUGH)
         r->result = 0;
@@ -144,8 +141,7 @@ leat_chan *leat_reduce_into(leat_scope *scope, leat_chan *in, leat_reduce_fn *fn
     if (!scope || !in || !fn || (!state && state_size))
         return NULL;
     leat_chan *out = leat_chan_make(scope, state_size, 1);
-    struct reduce *r =
-        out ? lt_flow_make(scope, in, out, sizeof *r + leat_chan_item_size(in), NULL) : NULL;
+    struct reduce *r = out ? lt_flow_make(scope, in, out, sizeof *r, NULL) : NULL;
     if (!r)
         return NULL;
     r->fn = fn;

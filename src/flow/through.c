@@ -9,11 +9,10 @@ struct through {
     leat_transform *transform;
     leat_emit emit;
     struct lt_passage passage;
-    unsigned char *outputs; /* room for the outputs of one step */
     size_t count, sent;
     int result; /* 0: it goes on. Else why it ends: LEAT_ENOUGH, or an error */
     bool finished;
-    _Alignas(16) unsigned char item[];
+    _Alignas(16) unsigned char outputs[]; /* room for the outputs of one step */
 };
 
 static void free_through(struct lt_owned *owned)
@@ -45,13 +44,13 @@ static int step(struct through *t)
     leat_transform *transform = t->transform;
     t->passage.taken = false;
     t->count = t->sent = 0;
-    int result = transform->step(transform, t->item, &t->emit);
+    int result = transform->step(transform, t->flow.item, &t->emit);
     if (result < 0)
-        result = lt_transform_failed(transform, result, t->item, &t->emit);
+        result = lt_transform_failed(transform, result, t->flow.item, &t->emit);
     if (t->passage.failure)
         return t->passage.failure;
     if (result < 0 && !t->passage.taken)
-        leat_leave_out(&t->emit, t->item);
+        leat_leave_out(&t->emit, t->flow.item);
     return result == LEAT_ENOUGH || t->passage.enough ? LEAT_ENOUGH : 0;
 }
 
@@ -70,7 +69,7 @@ static int pass(leat_block *b)
     LEAT_BEGIN(b);
     while (!t->finished) {
         if (t->result == 0) {
-            LEAT_AWAIT_RECV(b, t->flow.in, t->item);
+            LEAT_AWAIT_RECV(b, t->flow.in, t->flow.item);
             t->result = b->status ? b->status : step(t);
         } else {
             finish(t);
@@ -97,11 +96,7 @@ static struct through *make(leat_scope *scope, leat_chan *in, leat_transform *tr
         __builtin_mul_overflow(transform->most, transform->out_size, &bytes) ||
         bytes > SIZE_MAX / 2)
         return NULL;
-    size_t head = lt_flow_aligned(sizeof(struct through) + leat_chan_item_size(in));
-    struct through *t = lt_flow_make(scope, in, NULL, head + bytes, &owned_kind);
-    if (t)
-        t->outputs = (unsigned char *)t + head;
-    return t;
+    return lt_flow_make(scope, in, NULL, sizeof(struct through) + bytes, &owned_kind);
 }
 
 leat_chan *leat_through(leat_scope *scope, leat_chan *in, leat_transform *transform,

@@ -7,15 +7,14 @@ struct valued {
     struct lt_flow flow; /* has no block */
     leat_value_fn *fn;
     void *arg;
-    _Alignas(16) unsigned char value[];
 };
 
 static int run(void *arg)
 {
     struct valued *v = arg;
-    int error = v->fn(v->arg, v->value);
-    if (!error && leat_try_send(v->flow.out, v->value) != 0) /* another party has closed it */
-        lt_flow_drop(v->flow.drop, v->value);
+    int error = v->fn(v->arg, v->flow.item);
+    if (!error && leat_try_send(v->flow.out, v->flow.item) != 0) /* another party has closed it */
+        lt_flow_drop_item(&v->flow);
     lt_flow_conclude(&v->flow, error, 0);
     return error;
 }
@@ -28,8 +27,7 @@ static struct valued *make(leat_scope *scope, leat_value_fn *fn, void *arg,
     leat_chan_spec one = *spec;
     one.capacity = 1;
     leat_chan *out = leat_chan_open(scope, &one);
-    struct valued *v =
-        out ? lt_flow_make(scope, NULL, out, sizeof *v + spec->item_size, NULL) : NULL;
+    struct valued *v = out ? lt_flow_make(scope, NULL, out, sizeof *v, NULL) : NULL;
     if (!v)
         return NULL;
     v->fn = fn;
