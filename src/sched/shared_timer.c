@@ -35,7 +35,7 @@ static void set_anchor(struct lt_shared_timers *timers, int64_t next)
     lt_worker_add_timer(worker, &timers->anchor);
 }
 
-static void update_anchor(struct lt_shared_timers *timers, bool look)
+void lt_shared_timers_update_anchor(struct lt_shared_timers *timers, bool look)
 {
     atomic_store_explicit(&timers->moved, false, memory_order_relaxed);
     lock(timers);
@@ -47,17 +47,12 @@ static void update_anchor(struct lt_shared_timers *timers, bool look)
     set_anchor(timers, next);
 }
 
-void lt_shared_timers_settle_moved(struct lt_shared_timers *timers)
-{
-    update_anchor(timers, false);
-}
-
 void lt_shared_timers_settle_all(struct lt_shared_timers *timers)
 {
     bool stopped = timers->stopped;
     timers->stopped = false;
     if (stopped || lt_shared_timers_have_moved(timers))
-        update_anchor(timers, stopped);
+        lt_shared_timers_update_anchor(timers, stopped);
 }
 
 /* With the lock held, and perhaps others: called when the anchor is too late for `next`. */

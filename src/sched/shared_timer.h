@@ -68,10 +68,10 @@ void lt_shared_timers_init(struct lt_shared_timers *timers, int64_t now);
  * lt_shared_timers_notify, as soon as no lock is held; the timer may have fired by then. */
 struct lt_shared_timers *lt_shared_timer_set(struct lt_shared_timer *timer, int64_t deadline);
 
-/* Inside the worker: sets the anchor for `next`. lt_shared_timers_settle_all, called before the
- * worker sleeps, does so if the anchor has to be moved, or if the worker has stopped shared
- * timers. */
-void lt_shared_timers_settle_moved(struct lt_shared_timers *timers);
+/* Inside the worker: sets the anchor for `next`, after a `look` for it or not.
+ * lt_shared_timers_settle_all, called before the worker sleeps, does so if the anchor has to be
+ * moved, or if the worker has stopped shared timers. */
+void lt_shared_timers_update_anchor(struct lt_shared_timers *timers, bool look);
 void lt_shared_timers_settle_all(struct lt_shared_timers *timers);
 
 /* Sequentially consistent, like the store (which may be a thief's), against a worker that goes to
@@ -84,7 +84,7 @@ static inline bool lt_shared_timers_have_moved(struct lt_shared_timers *timers)
 static inline void lt_shared_timers_settle(struct lt_shared_timers *timers)
 {
     if (LT_UNLIKELY(lt_shared_timers_have_moved(timers)))
-        lt_shared_timers_settle_moved(timers);
+        lt_shared_timers_update_anchor(timers, false);
 }
 
 /* Queues the worker's job, if lt_shared_timer_set has asked for that. Until then the runtime must
