@@ -48,17 +48,6 @@ struct relay {
     bool at_end; /* there a failed item does not hold up the items after it */
 };
 
-static bool is_taken(const leat_emit *emit)
-{
-    return emit->passage && emit->passage->taken;
-}
-
-static void set_taken(leat_emit *emit, bool taken)
-{
-    if (emit->passage)
-        emit->passage->taken = taken;
-}
-
 static int relay_item(leat_emit *emit, const void *item)
 {
     struct relay *relay = LT_CONTAINER(emit, struct relay, emit);
@@ -71,13 +60,13 @@ static int relay_item(leat_emit *emit, const void *item)
         return relay->result;
     leat_transform *second = relay->second;
     /* What `second` is made of says nothing about the input of `first`. */
-    bool taken = is_taken(emit);
+    bool taken = emit->passage->taken;
     struct limit limit = limit_for(second, relay->out, true);
     int result = second->step(second, item, &limit.emit);
     /* If it was refused, a transform behind it has failed. */
     if (result < 0 && !limit.refused)
         result = lt_transform_failed(second, result, item, &limit.emit);
-    set_taken(emit, taken);
+    emit->passage->taken = taken;
     relay->result = result;
     return result < 0 ? result : 0;
 }
@@ -100,11 +89,11 @@ static int composed_step(leat_transform *t, const void *item, leat_emit *emit)
     if (result < 0 && relay.result >= 0)
         result = lt_transform_failed(c->first, result, item, &relay.emit);
     if (relay.result < 0)
-        set_taken(emit, true);
-    if (relay.result < 0 && result == LEAT_ENOUGH && emit->passage)
+        emit->passage->taken = true;
+    if (relay.result < 0 && result == LEAT_ENOUGH)
         emit->passage->enough = true;
     /* The caller learns only that this was enough. */
-    if (result < 0 && relay.result == LEAT_ENOUGH && !c->first->failed && !is_taken(emit))
+    if (result < 0 && relay.result == LEAT_ENOUGH && !c->first->failed && !emit->passage->taken)
         leat_leave_out(emit, item);
     c->enough |= relay.result == LEAT_ENOUGH;
     return relay.result ? relay.result : result;

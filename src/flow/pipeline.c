@@ -131,6 +131,7 @@ static int run(leat_result *slot)
     const leat_pipeline_spec *spec = &slot->stage->spec;
     int status;
     if (spec->run_many) {
+        slot->passage = (struct lt_passage){ 0 };
         status = spec->run_many(spec->arg, slot->in, &slot->emit);
         if (slot->filled) /* a wait in `emit` was cut short */
             wait_for_room(slot);
@@ -336,7 +337,7 @@ static bool make_slots(struct lt_stage *stage)
     for (stage->slots = 0; stage->slots < stage->spec.window; stage->slots++) {
         leat_result *slot = slot_at(stage, stage->slots);
         unsigned char *memory = (unsigned char *)slot;
-        slot->emit.put = emit;
+        slot->emit = (leat_emit){ .put = emit, .passage = &slot->passage };
         slot->stage = stage;
         slot->room = stage->spec.room;
         slot->in = memory + lt_flow_aligned(sizeof *slot);

@@ -35,6 +35,7 @@ enum lt_slot_state { LT_SLOT_FREE, LT_SLOT_RUNS, LT_SLOT_FULL, LT_SLOT_ENDED };
 
 struct leat_result {
     leat_emit emit;
+    struct lt_passage passage;
     struct lt_stage *stage;
     struct leat_result *next; /* in the line, or among the free */
     struct lt_node emitter;   /* waits for room: a crowd of one */

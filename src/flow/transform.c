@@ -14,9 +14,8 @@ int leat_emit_item(leat_emit *emit, const void *item)
 
 void leat_leave_out(leat_emit *emit, const void *item)
 {
-    struct lt_passage *passage = emit ? emit->passage : NULL;
-    if (passage && passage->drop && !emit->inner)
-        passage->drop((void *)(uintptr_t)item);
+    if (emit && emit->passage->drop && !emit->inner)
+        emit->passage->drop((void *)(uintptr_t)item);
 }
 
 void leat_transform_free(leat_transform *t)
@@ -29,12 +28,11 @@ void leat_transform_free(leat_transform *t)
 
 int lt_transform_failed(leat_transform *t, int error, const void *item, leat_emit *emit)
 {
-    struct lt_passage *passage = emit->passage;
-    if (!t->failed || (passage && passage->failure))
+    if (!t->failed || emit->passage->failure)
         return error;
     int result = t->failed(t, error, item, emit);
-    if (result < 0 && passage)
-        passage->failure = result;
+    if (result < 0)
+        emit->passage->failure = result;
     return result;
 }
 
@@ -179,7 +177,7 @@ static int take_step(leat_transform *t, const void *item, leat_emit *emit)
     int error = leat_emit_item(emit, item);
     if (--take->left)
         return error;
-    if (error && emit->passage)
+    if (error)
         emit->passage->enough = true;
     return error ? error : LEAT_ENOUGH;
 }

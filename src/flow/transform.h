@@ -5,7 +5,8 @@
 
 #include <stdbool.h>
 
-/* Shared by the steps of one operator, however its transform is composed. */
+/* Shared by the steps of one operator, however its transform is composed, or by those of one input
+ * of a pipeline's stage. */
 struct lt_passage {
     leat_drop_fn *drop; /* of inputs that are left out; may be NULL */
     int failure;        /* the first error that a `failed` function returned */
@@ -15,8 +16,8 @@ struct lt_passage {
 
 struct leat_emit {
     int (*put)(leat_emit *emit, const void *item);
-    struct lt_passage *passage; /* NULL in a pipeline's stage */
-    bool inner;                 /* the step's inputs are outputs of another step */
+    struct lt_passage *passage;
+    bool inner; /* the step's inputs are outputs of another step */
 };
 
 typedef int lt_step_fn(leat_transform *t, const void *item, leat_emit *emit);
