@@ -255,11 +255,11 @@ int leat_mix_others(leat_mix *mix, unsigned others)
     return 0;
 }
 
-/* False: the channel is no input. */
+/* Changes the input of a channel, or with NULL the first input. False: there is none. */
 static bool change(leat_mix *mix, const leat_chan *in, unsigned state)
 {
     lt_lock(&mix->lock);
-    struct input *input = find(mix, in);
+    struct input *input = in ? find(mix, in) : LT_FIRST(&mix->inputs, struct input, node);
     if (input && state & input->state & REMOVED)
         input = NULL;
     bool changes = input && set_state(input, state);
@@ -351,13 +351,7 @@ int leat_unmix_all(leat_mix *mix)
 {
     if (!mix)
         return -EINVAL;
-    for (;;) {
-        lt_lock(&mix->lock);
-        struct input *input = LT_FIRST(&mix->inputs, struct input, node);
-        leat_chan *in = input ? input->flow.in : NULL;
-        lt_unlock(&mix->lock);
-        if (!in)
-            return 0;
-        change(mix, in, REMOVED);
-    }
+    while (change(mix, NULL, REMOVED))
+        continue;
+    return 0;
 }
