@@ -50,9 +50,9 @@ void lt_scope_task_moves(struct lt_party *party, struct lt_worker *from, struct 
             lt_worker_add_timer(to, &s->timer.timer);
 }
 
-/* Makes a task in the scope, for lt_launch or lt_launch_at. 0 or an error. */
-static inline int make(leat_scope *scope, leat_fn *fn, void *arg, const char *name,
-                       size_t stack_size, struct lt_task **made)
+/* `worker` NULL: the task begins where it may. */
+LT_INLINE int go(struct lt_worker *worker, leat_scope *scope, leat_fn *fn, void *arg,
+                 const char *name, size_t stack_size, bool pinned)
 {
     if (!scope || !fn || (stack_size && lt_stack_size_round(&stack_size) != 0))
         return -EINVAL;
@@ -60,45 +60,31 @@ static inline int make(leat_scope *scope, leat_fn *fn, void *arg, const char *na
     if (!task)
         return -ENOMEM;
     task->party.scope = scope;
-    lt_scope_enter_here(scope);
-    *made = task;
-    return 0;
-}
-
-static int go(leat_scope *scope, leat_fn *fn, void *arg, const char *name, size_t stack_size,
-              bool pinned)
-{
-    struct lt_task *task;
-    int error = make(scope, fn, arg, name, stack_size, &task);
-    if (error)
-        return error;
     task->stays = pinned;
-    lt_launch(&task->party);
+    lt_scope_enter_here(scope);
+    if (worker)
+        lt_launch_at(worker, &task->party);
+    else
+        lt_launch(&task->party);
     lt_point();
     return 0;
 }
 
 int leat_go_named(leat_scope *scope, leat_fn *fn, void *arg, const char *name, size_t stack_size)
 {
-    return go(scope, fn, arg, name, stack_size, false);
+    return go(NULL, scope, fn, arg, name, stack_size, false);
 }
 
 int leat_go_pinned_named(leat_scope *scope, leat_fn *fn, void *arg, const char *name,
                          size_t stack_size)
 {
-    return go(scope, fn, arg, name, stack_size, true);
+    return go(NULL, scope, fn, arg, name, stack_size, true);
 }
 
 int lt_go_at(struct lt_worker *worker, leat_scope *scope, leat_fn *fn, void *arg, const char *name,
              size_t stack_size)
 {
-    struct lt_task *task;
-    int error = make(scope, fn, arg, name, stack_size, &task);
-    if (error)
-        return error;
-    lt_launch_at(worker, &task->party);
-    lt_point();
-    return 0;
+    return go(worker, scope, fn, arg, name, stack_size, false);
 }
 
 int leat_go_spread_named(leat_scope *scope, leat_fn *fn, void *arg, const char *name,
