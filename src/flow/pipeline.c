@@ -1,16 +1,14 @@
-/* pipeline.c: the parties of a stage: tasks or threads that run the function, and two blocks.
- * flow/stage.h has the state they share.
+/* pipeline.c: the parties of a stage: tasks or threads that run the function, and a block that
+ * gives. flow/stage.h has the state they share.
  *
- * In a cancelled scope a block cannot wait, so the blocks end before the functions. The scope joins
- * the functions, and then drops what is left in the slots. */
+ * In a cancelled scope the block cannot wait, so it ends before the functions. The scope joins the
+ * functions, and then drops what is left in the slots. */
 #include "base/alloc.h"
 #include "flow/stage.h"
 #include "sched/current.h"
 
 #include <leat/select.h>
 #include <leat/task.h>
-
-enum { OVER, TAKE };
 
 /* ---- outputs ---- */
 
@@ -154,6 +152,7 @@ static leat_result *take(struct lt_stage *stage)
             return NULL;
     int status = leat_recv_until(stage->flow.in, slot->in, LEAT_NOW);
     if (status == -EAGAIN) {
+        enum { OVER, TAKE };
         leat_case cases[] = {
             [OVER] = LEAT_RECV(stage->over, NULL), [TAKE] = LEAT_RECV(stage->flow.in, slot->in)
         };
@@ -162,20 +161,6 @@ static leat_result *take(struct lt_stage *stage)
     }
     return lt_stage_took(stage, slot, status) ? slot : NULL;
 }
-
-/* The body of each task or thread. */
-static int work(void *arg)
-{
-    struct lt_stage *stage = arg;
-    int verdict = 0;
-    for (leat_result *slot; !verdict && (slot = take(stage));) {
-        verdict = run(slot);
-        lt_task_spend(lt_current_worker(), LEAT_NEVER);
-    }
-    return verdict;
-}
-
-/* ---- the blocks ---- */
 
 int leat_result_end(leat_result *slot, int status)
 {
@@ -195,28 +180,22 @@ static void start(struct lt_stage *stage, leat_result *slot)
         leat_result_end(slot, error);
 }
 
-static int take_and_start(leat_block *b)
+/* The body of each task or thread. */
+static int work(void *arg)
 {
-    struct lt_stage *stage = LT_CONTAINER(b, struct lt_stage, taker);
-    LEAT_BEGIN(b);
-    for (;;) {
-        while (!(stage->took = lt_stage_begin_to_take(stage))) {
-            LEAT_AWAIT_RECV(b, stage->seats, NULL);
-            if (b->status)
-                return 0;
-        }
-        LEAT_AWAIT_RECV_UNTIL(b, stage->flow.in, stage->took->in, LEAT_NOW, NULL);
-        if (b->status == -EAGAIN) {
-            stage->cases[TAKE].item = stage->took->in;
-            LEAT_AWAIT_SELECT_ORDERED(b, stage->cases, 2, LEAT_NEVER, NULL);
-            b->status = b->status == TAKE ? stage->cases[TAKE].status : -ECANCELED;
-        }
-        if (!lt_stage_took(stage, stage->took, b->status))
-            break;
-        start(stage, stage->took);
+    struct lt_stage *stage = arg;
+    int verdict = 0;
+    for (leat_result *slot; !verdict && (slot = take(stage));) {
+        if (stage->spec.start)
+            start(stage, slot);
+        else
+            verdict = run(slot);
+        lt_task_spend(lt_current_worker(), LEAT_NEVER);
     }
-    LEAT_END(b);
+    return verdict;
 }
+
+/* ---- the block ---- */
 
 static void end_output(struct lt_stage *stage)
 {
@@ -358,7 +337,7 @@ static bool make_channels(struct lt_stage *stage)
 {
     leat_scope *scope = stage->flow.scope;
     const leat_pipeline_spec *spec = &stage->spec;
-    stage->seats = make_inner(scope, "seats", spec->start ? 1 : spec->n);
+    stage->seats = make_inner(scope, "seats", spec->n);
     stage->calls = make_inner(scope, "calls", 1);
     stage->over = make_inner(scope, "over", 0);
     stage->flow.out = spec->out;
@@ -370,13 +349,14 @@ static bool make_channels(struct lt_stage *stage)
     return stage->seats && stage->calls && stage->over && stage->flow.out;
 }
 
-/* Starts the workers. They find `taking` set, and wait for a seat. */
+/* Starts the workers; one is enough for `start`. They find `taking` set, and wait for a seat. */
 static bool make_workers(struct lt_stage *stage)
 {
     const leat_pipeline_spec *spec = &stage->spec;
     const char *name = spec->name ? spec->name : "pipeline";
+    unsigned n = spec->start ? 1 : spec->n;
     int error = 0;
-    for (unsigned i = 0; i < spec->n && !spec->start && !error; i++)
+    for (unsigned i = 0; i < n && !error; i++)
         error = spec->blocking ? leat_go_blocking_named(stage->flow.scope, work, stage, name)
                                : leat_go_named(stage->flow.scope, work, stage, name, 0);
     if (error)
@@ -399,15 +379,11 @@ leat_chan *leat_pipeline(leat_scope *scope, leat_chan *in, const leat_pipeline_s
     if (!make_slots(stage) || !make_channels(stage) || !make_workers(stage))
         return NULL;
     stage->drop_out = leat_chan_drop_fn(stage->flow.out);
-    stage->cases[OVER] = (leat_case)LEAT_RECV(stage->over, NULL);
-    stage->cases[TAKE] = (leat_case)LEAT_RECV(in, NULL);
     lt_scope_enter(scope);
     if (!lt_chan_add_close_hook(stage->flow.out, &stage->close_hook, output_closed))
         output_closed(&stage->close_hook.job);
     leat_chan *out = stage->flow.out;
     lt_flow_go(&stage->flow, "pipeline", LEAT_BLOCK_TYPE_(give_and_wait));
-    if (whole.start)
-        leat_go_block(scope, &stage->taker, take_and_start);
     lt_stage_open(stage);
     return out;
 }

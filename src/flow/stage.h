@@ -50,15 +50,13 @@ struct leat_result {
 
 struct lt_stage {
     struct lt_flow flow; /* its block: the giver that may wait */
-    leat_block taker;    /* for a stage with `start`: the only taker */
     leat_pipeline_spec spec;
     leat_chan *seats;       /* parties that wait to take receive from it: an item calls one */
     leat_chan *calls;       /* an item gives the block the role; closed when the stage is done */
     leat_chan *over;        /* closes when nothing more is taken */
     leat_drop_fn *drop_out; /* the channel may be gone when it is called */
     struct lt_close_hook close_hook;
-    leat_case cases[2];            /* of the block that takes */
-    leat_result *took, *is_giving; /* slots of the two blocks */
+    leat_result *is_giving; /* the block's slot */
 
     struct lt_lock lock;
     leat_result *free, *first, *last;
