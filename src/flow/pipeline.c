@@ -248,8 +248,7 @@ static void empty_stage(struct lt_owned *owned)
 {
     struct lt_stage *stage = LT_CONTAINER(owned, struct lt_stage, flow.owned);
     for (unsigned i = 0; i < stage->slots; i++)
-        if (slot_at(stage, i)->state != LT_SLOT_FREE)
-            lt_slot_drop(slot_at(stage, i));
+        lt_slot_drop(slot_at(stage, i));
 }
 
 static void free_stage(struct lt_owned *owned)

@@ -29,7 +29,6 @@ static void line_up(struct lt_stage *stage, leat_result *slot)
 
 static void free_slot(struct lt_stage *stage, leat_result *slot)
 {
-    slot->state = LT_SLOT_FREE;
     slot->next = stage->free;
     stage->free = slot;
     stage->held--;

@@ -31,7 +31,7 @@
 
 #include <leat/pipeline.h>
 
-enum lt_slot_state { LT_SLOT_FREE, LT_SLOT_RUNS, LT_SLOT_FULL, LT_SLOT_ENDED };
+enum lt_slot_state { LT_SLOT_RUNS, LT_SLOT_FULL, LT_SLOT_ENDED };
 
 struct leat_result {
     leat_emit emit;
@@ -41,7 +41,7 @@ struct leat_result {
     struct lt_node emitter;   /* waits for room: a crowd of one */
     uint64_t index;
     size_t room, count, sent; /* outputs: how many fit, exist, and have been delivered */
-    enum lt_slot_state state;
+    enum lt_slot_state state; /* unless it is free */
     bool lined;
     bool filled; /* only the function uses it: the slot was FULL, and has not seen room since */
     unsigned char *in, *outs;
