@@ -296,15 +296,12 @@ static struct lt_party *refuse_all(leat_chan *ch, enum lt_side side, struct lt_p
 
 static struct lt_party *take_close_hooks(leat_chan *ch, struct lt_party *chain)
 {
-    for (struct lt_node *node = ch->close_hooks.next, *next; node != &ch->close_hooks;
-         node = next) {
-        struct lt_close_hook *hook = LT_CONTAINER(node, struct lt_close_hook, node);
-        next = node->next;
-        node->next = NULL; /* in no list any more */
+    for (struct lt_close_hook *hook;
+         (hook = LT_FIRST(&ch->close_hooks, struct lt_close_hook, node));) {
+        lt_list_remove(&hook->node);
         hook->job.party.next = chain;
         chain = &hook->job.party;
     }
-    lt_list_init(&ch->close_hooks);
     return chain;
 }
 

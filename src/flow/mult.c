@@ -89,11 +89,6 @@ static struct tap *find(leat_mult *m, const leat_chan *ch)
     return found ? LT_CONTAINER(found, struct tap, indexed) : NULL;
 }
 
-static struct tap *first(const leat_mult *m)
-{
-    return LT_FIRST(&m->taps, struct tap, node);
-}
-
 /* ---- a round ---- */
 
 static void leave_round(leat_mult *m, bool delivered)
@@ -193,7 +188,7 @@ static void end_taps(leat_mult *m, int status)
 {
     lt_lock(&m->lock);
     m->over = status;
-    for (struct tap *tap; (tap = first(m));) {
+    for (struct tap *tap; (tap = LT_FIRST(&m->taps, struct tap, node));) {
         unlist(tap);
         lt_unlock(&m->lock);
         lt_flow_end(tap->ch, tap->ending, status);
@@ -255,7 +250,7 @@ leat_mult *leat_mult_open(leat_scope *scope, leat_chan *in, leat_share_fn *share
 static bool remove_tap(leat_mult *m, const leat_chan *ch, bool if_closed)
 {
     lt_lock(&m->lock);
-    struct tap *tap = ch ? find(m, ch) : first(m);
+    struct tap *tap = ch ? find(m, ch) : LT_FIRST(&m->taps, struct tap, node);
     if (tap && if_closed && !leat_chan_closed(tap->ch)) {
         lt_list_remove(&tap->node);
         lt_list_append(&m->taps, &tap->node);
