@@ -93,7 +93,7 @@ class Program:
         self.parties = {}  # by address
         self.members = defaultdict(list)  # parties, by their scope's address
         self.scopes = []  # (scope, depth), in the order of the tree
-        self.find_scopes(variable("lt_roots")["scopes"], 0)
+        self.find_scopes(variable("lt_root")["children"], 0)
         self.find_queued()
 
     @staticmethod

@@ -15,7 +15,8 @@
 #define PIN (UINT64_C(1) << 40)
 #define JOINING (UINT64_C(1) << 63)
 
-struct lt_roots lt_roots = { .scopes = { &lt_roots.scopes, &lt_roots.scopes } };
+leat_scope lt_root = { .deadline = LEAT_NEVER,
+                       .children = { &lt_root.children, &lt_root.children } };
 
 /* ---- counting ---- */
 
@@ -285,13 +286,6 @@ static void become_child(leat_scope *scope, leat_scope *parent)
         lt_scope_cancel(scope, -ECANCELED);
 }
 
-static void become_root(leat_scope *scope)
-{
-    lt_lock(&lt_roots.lock);
-    lt_list_append(&lt_roots.scopes, &scope->sibling);
-    lt_unlock(&lt_roots.lock);
-}
-
 /* A worker keeps the memory of the last scope it closed for the next: that halves the cost of a
  * short scope. Not in builds that refuse memory on purpose, or look for its misuse. */
 static leat_scope *get_memory(struct lt_worker *worker)
@@ -345,10 +339,7 @@ leat_scope *leat_scope_open(int64_t deadline)
     lt_deadline_set(scope, deadline);
     self->scope = scope;
     self->shields = 0;
-    if (scope->around && !scope->opener_shields)
-        become_child(scope, scope->around);
-    else
-        become_root(scope);
+    become_child(scope, scope->around && !scope->opener_shields ? scope->around : &lt_root);
     if (LT_UNLIKELY(lt_probing() & LT_PROBE_TRACE))
         lt_observer->scope(scope->number, true);
     return scope;
@@ -358,10 +349,9 @@ leat_scope *leat_scope_open(int64_t deadline)
  * it, and the opener waits for that pin. */
 static void leave_parent(leat_scope *scope)
 {
-    struct lt_lock *lock = scope->parent ? &scope->parent->lock : &lt_roots.lock;
-    lt_lock(lock);
+    lt_lock(&scope->parent->lock);
     lt_list_remove(&scope->sibling);
-    lt_unlock(lock);
+    lt_unlock(&scope->parent->lock);
 }
 
 /* From the last to the first. Then those that drop functions have made meanwhile. */

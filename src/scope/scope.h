@@ -44,7 +44,7 @@ struct leat_scope {
     uint32_t number;                                /* its name in dumps and traces */
     struct lt_party *opener;
     leat_scope *around;      /* the opener's innermost scope before this one */
-    leat_scope *parent;      /* the same, or NULL if cancelling does not come from there */
+    leat_scope *parent;      /* the same, or lt_root if cancelling does not come from there */
     leat_scope *next_marked; /* while being cancelled */
     int64_t deadline;
     int result;              /* what leat_scope_close returns */
@@ -56,18 +56,13 @@ struct leat_scope {
     /* Written by workers when they take units or give them back. */
     _Alignas(LT_CACHE_LINE) _Atomic uint64_t live;
     struct lt_node owned;
-    struct lt_node children, sibling; /* `sibling`: in the parent's children, or in lt_roots */
+    struct lt_node children, sibling; /* `sibling`: in the parent's children */
     struct lt_shared_timer timer;     /* in a task's scope only its `timer` is used:
                                        * scope/deadline.c */
 };
 
-/* The scopes that have no parent. Their lock comes before any scope's. */
-struct lt_roots {
-    struct lt_lock lock;
-    struct lt_node scopes;
-};
-
-extern struct lt_roots lt_roots;
+/* The parent of the scopes that have no other. It is not cancelled and has no parent. */
+extern leat_scope lt_root;
 
 static inline bool lt_scope_is_cancelled(const leat_scope *scope)
 {

@@ -91,7 +91,7 @@ static int find_scopes(struct lt_look *look)
 {
     /* Half of the room is for scopes inside others. */
     bool made =
-        take_list(look, &lt_roots.lock, &lt_roots.scopes, LT_NOWHERE, scopes_allowed(look, 1));
+        take_list(look, &lt_root.lock, &lt_root.children, LT_NOWHERE, scopes_allowed(look, 1));
     look->root_count = look->scope_count;
     for (size_t i = 0; made && i < look->scope_count; i++) {
         leat_scope *scope = look->scopes[i].scope;
