@@ -309,7 +309,7 @@ def info_leat(argument):
     print("in no scope")
     for party in sum(program.members.values(), []):  # what the scopes have left
         show_party(program, party, "  ")
-    for channel in ring(variable("lt_orphans")["channels"], "struct leat_chan", "owned.node"):
+    for channel in ring(variable("lt_root")["owned"], "struct leat_chan", "owned.node"):
         show_orphan(channel, "  ")
 
 

@@ -4,8 +4,6 @@
 #include "base/alloc.h"
 #include "sched/probe.h"
 
-struct lt_orphans lt_orphans = { .channels = { &lt_orphans.channels, &lt_orphans.channels } };
-
 /* ---- the life of a channel ---- */
 
 /* No party uses the channel, but a drop function may: it finds the channel closed, so that it
@@ -53,16 +51,14 @@ leat_chan *lt_chan_owned(struct lt_owned *owned)
 
 void lt_chan_disown(leat_chan *ch)
 {
-    lt_lock(&lt_orphans.lock);
-    lt_list_append(&lt_orphans.channels, &ch->owned.node);
-    lt_unlock(&lt_orphans.lock);
+    lt_scope_own(&lt_root, &ch->owned);
 }
 
 static void adopt(leat_chan *ch)
 {
-    lt_lock(&lt_orphans.lock);
+    lt_lock(&lt_root.lock);
     lt_list_remove(&ch->owned.node);
-    lt_unlock(&lt_orphans.lock);
+    lt_unlock(&lt_root.lock);
 }
 
 void lt_chan_own(leat_scope *scope, leat_chan *ch, const struct lt_owned_kind *kind)

@@ -112,7 +112,7 @@ struct leat_chan {
     };
     _Atomic(struct lt_split *) split; /* NULL until the buffer is split: see chan/split.h */
     const char *name;
-    struct lt_owned owned; /* by a scope; else its node is in lt_orphans */
+    struct lt_owned owned; /* by `scope`, or by lt_root */
     _Alignas(16) unsigned char items[];
 };
 
@@ -170,14 +170,6 @@ static inline void lt_chan_unlock(leat_chan *ch)
         lt_split_give_back(ch);
     lt_unlock(&ch->lock.lock);
 }
-
-/* The channels without a scope. The lock of this list comes before any channel's lock. */
-struct lt_orphans {
-    struct lt_lock lock;
-    struct lt_node channels;
-};
-
-extern struct lt_orphans lt_orphans;
 
 /* The channel that `owned` is a part of, or NULL. */
 leat_chan *lt_chan_owned(struct lt_owned *owned);

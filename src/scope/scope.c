@@ -16,6 +16,7 @@
 #define JOINING (UINT64_C(1) << 63)
 
 leat_scope lt_root = { .deadline = LEAT_NEVER,
+                       .owned = { &lt_root.owned, &lt_root.owned },
                        .children = { &lt_root.children, &lt_root.children } };
 
 /* ---- counting ---- */

@@ -61,7 +61,8 @@ struct leat_scope {
                                        * scope/deadline.c */
 };
 
-/* The parent of the scopes that have no other. It is not cancelled and has no parent. */
+/* The parent of the scopes that have no other. It owns the channels that no other scope owns. It is
+ * not cancelled, is not closed, and has no parent. */
 extern leat_scope lt_root;
 
 static inline bool lt_scope_is_cancelled(const leat_scope *scope)

@@ -102,21 +102,19 @@ static void record_parties(struct lt_pad *pad, leat_scope *scope, size_t all)
 
 /* ---- channels ---- */
 
-/* NULL: those without a scope. */
 static void record_channels(struct lt_pad *pad, leat_scope *scope)
 {
-    struct lt_lock *lock = scope ? &scope->lock : &lt_orphans.lock;
-    struct lt_node *all = scope ? &scope->owned : &lt_orphans.channels;
-    lt_lock(lock);
+    struct lt_node *all = &scope->owned;
+    lt_lock(&scope->lock);
     for (struct lt_node *node = all->next; node != all && lt_pad_step(pad, LT_A_CHANNEL);
          node = node->next) {
         struct lt_owned *owned = LT_CONTAINER(node, struct lt_owned, node);
-        if (scope)
+        if (scope != &lt_root)
             lt_record_owned(pad, scope, owned);
         else
             lt_record_orphan(pad, LT_CONTAINER(owned, leat_chan, owned));
     }
-    lt_unlock(lock);
+    lt_unlock(&scope->lock);
 }
 
 /* The rest of the bound, for the scopes still to come. */
@@ -316,7 +314,7 @@ void lt_look_around(struct lt_look *look)
         look_at_channels(pad, scope, &rest, look->scope_count - i - 1);
     }
     rest.channels += orphans;
-    look_at_channels(pad, NULL, &rest, 0);
+    look_at_channels(pad, &lt_root, &rest, 0);
     look_at_queues(look, pad);
 }
 
