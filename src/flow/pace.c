@@ -310,9 +310,8 @@ int leat_retry(leat_fn *fn, void *arg, const leat_retrying *how)
             (error == -ECANCELED && leat_cancelled(NULL)))
             return error;
         pause = pause < most ? pause : most;
-        /* Less than a half: a double may be larger than the pause that it stands for. */
-        double off = h.exact ? 0 : (double)lt_rng_below(lt_chance(), 1 << 20) / (2 << 20);
-        error = leat_sleep(pause - (int64_t)((double)pause * off));
+        uint64_t off = h.exact ? 0 : lt_rng_next(lt_chance()) % ((uint64_t)pause / 2 + 1);
+        error = leat_sleep(pause - (int64_t)off);
         if (error)
             return error;
         pause = pause < most / 2 ? 2 * pause : most;
