@@ -4,10 +4,10 @@
 #include "base/config.h"
 
 /* `possible`: the kernel has the barrier; set before the threads start that read it, and cleared
- * only to save time. `given`, `taken_back`: locks that have got an owner, and lost it. Relaxed:
- * they order nothing. */
+ * only to save time. `given`, `taken_back`: locks that have got an owner, and lost it, since the
+ * process began: more than 2^32 in some hours. Relaxed: they order nothing. */
 static _Atomic bool possible;
-static _Atomic unsigned given, taken_back;
+static _Atomic uint64_t given, taken_back;
 
 void lt_bias_open(void)
 {
