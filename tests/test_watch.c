@@ -2,7 +2,9 @@
 #include "support.h"
 
 #include "base/fault.h"
+#include "base/gap.h"
 #include "base/handler.h"
+#include "chan/more.h"
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -163,6 +165,56 @@ static void test_watchdog(void **state)
     CHECK(strncmp(text, "leat: task ", 11) == 0 && strstr(text, " held worker 0 for "));
 }
 
+/* A thread that is about to sleep, and is held up for long just then, has been woken meanwhile. */
+#ifdef LEAT_HARSH
+static _Atomic bool held_up;
+static pthread_t sleeper;
+static leat_chan *first;
+
+static void hold_up_sleeper(void)
+{
+    if (pthread_equal(pthread_self(), sleeper) && lt_chan_has_receiver(first) &&
+        !atomic_exchange(&held_up, true))
+        nanosleep(&(struct timespec){ .tv_nsec = 500 * 1000000 }, NULL);
+}
+
+static void *answers(void *second)
+{
+    WAIT_UNTIL(atomic_load(&held_up));
+    CHECK_IS(0, leat_send(first, NULL));
+    CHECK_IS(0, leat_recv(second, NULL));
+    return NULL;
+}
+
+static void sleeps_late(void)
+{
+    pthread_t thread;
+    CHECK_IS(0, leat_start(&(leat_options){ .workers = 1, .watch = LEAT_WATCH_DEADLOCK }));
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *second = leat_chan_make(s, 0, 0);
+    first = leat_chan_make(s, 0, 0);
+    sleeper = pthread_self();
+    CHECK_IS(0, pthread_create(&thread, NULL, answers, second));
+    atomic_store(&lt_gap_hook, hold_up_sleeper);
+    CHECK_IS(0, leat_recv(first, NULL));
+    atomic_store(&lt_gap_hook, NULL);
+    CHECK_IS(0, leat_send(second, NULL));
+    pthread_join(thread, NULL);
+    CHECK_IS(0, leat_scope_close(s));
+    CHECK_IS(0, leat_stop());
+}
+#endif
+
+static void test_no_deadlock(void **state)
+{
+    (void)state;
+#ifdef LEAT_HARSH
+    CHECK_IS(0, strlen(said(sleeps_late)));
+#else
+    skip();
+#endif
+}
+
 /* In the harsh build: each request for memory, a thread or a descriptor fails once. */
 static void test_starved(void **state)
 {
@@ -188,7 +240,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_descriptors), cmocka_unit_test(test_starved),
         cmocka_unit_test(test_signal),         cmocka_unit_test(test_options),
-        cmocka_unit_test(test_watchdog),
+        cmocka_unit_test(test_watchdog),       cmocka_unit_test(test_no_deadlock),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include "base/bell.h"
 #include "base/clock.h"
 #include "base/futex.h"
+#include "base/gap.h"
 #include "base/util.h"
 #include "sched/current.h"
 #include "sched/runtime.h"
@@ -54,20 +55,20 @@ static void wake_thread(struct lt_thread *thread, uint32_t why)
 _Atomic uint64_t lt_threads_asleep;
 
 /* The thread that changes the word from LT_SLEEPS_COUNTED takes the sleeper off the count. So a
- * sleeper is off the count as soon as it can run, not only when it does. (Relaxed: a reader looks
- * at the count twice, and believes it only if nothing has happened in between.) */
+ * sleeper is off the count as soon as it can run, not only when it does. It is counted only after
+ * it has changed the word itself: before that it may have been woken, and then be held up for long.
+ * So the count may be too low for a moment. (Relaxed: a reader looks at the count twice, and
+ * believes it only if nothing has happened in between.) */
 static LT_COLD void sleep_counted(_Atomic uint32_t *word)
 {
     uint32_t before = 0;
+    lt_gap();
+    if (!atomic_compare_exchange_strong_explicit(word, &before, LT_SLEEPS_COUNTED,
+                                                 memory_order_relaxed, memory_order_relaxed))
+        return;
     atomic_fetch_add_explicit(&lt_threads_asleep, (UINT64_C(1) << 32) + 1, memory_order_relaxed);
-    if (atomic_compare_exchange_strong_explicit(word, &before, LT_SLEEPS_COUNTED,
-                                                memory_order_relaxed, memory_order_relaxed)) {
-        lt_futex_wait(word, LT_SLEEPS_COUNTED, LEAT_NEVER);
-        before =
-            atomic_fetch_and_explicit(word, ~(uint32_t)LT_SLEEPS_COUNTED, memory_order_relaxed);
-    } else {
-        before = LT_SLEEPS_COUNTED;
-    }
+    lt_futex_wait(word, LT_SLEEPS_COUNTED, LEAT_NEVER);
+    before = atomic_fetch_and_explicit(word, ~(uint32_t)LT_SLEEPS_COUNTED, memory_order_relaxed);
     if (before == LT_SLEEPS_COUNTED)
         atomic_fetch_sub_explicit(&lt_threads_asleep, 1, memory_order_relaxed);
 }
