@@ -3,7 +3,7 @@
 #include "support.h"
 
 #include "src/bytes.h"
-#include "src/keys.h"
+#include "src/far.h"
 
 #include <leat/link.h>
 
@@ -284,6 +284,27 @@ static void test_keys(void **state)
     lk_keys_free(&keys);
 }
 
+/* The engine compares a far end's count of lone items with its own, which has 64 bits. */
+static void test_many_lone_items(void **state)
+{
+    (void)state;
+    static const char last[] = "$10\r\n4294967296\r\n";
+    static struct lk_far far = { .spec.stage = "s", .free = 1 };
+    leat_link link = { .prefix = "p:", .lease = LEAT_S };
+    far.link = &link;
+    far.renew_at = far.look_at = LEAT_NEVER;
+    struct lk_run *run = lk_run_find(&far, "r");
+    run->ready = true;
+    run->received = UINT32_MAX;
+    run->received++;
+    CHECK_IS(0, lk_far_plan(&far));
+    const leat_bytes *bytes = &far.engine.request.bytes;
+    CHECK_IS(0, memcmp(bytes->data + bytes->size - strlen(last), last, strlen(last)));
+    lk_request_free(&far.engine.request);
+    lk_runs_free(&far);
+    free(far.steps);
+}
+
 /* ---- what the public functions refuse ---- */
 
 static void nothing(void *item)
@@ -471,7 +492,8 @@ int main(void)
         cmocka_unit_test(test_requests),       cmocka_unit_test(test_large_request),
         cmocka_unit_test(test_failed_request), cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_many_bytes),     cmocka_unit_test(test_names),
-        cmocka_unit_test(test_keys),           cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_keys),           cmocka_unit_test(test_many_lone_items),
+        cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -134,7 +134,7 @@ static int plan_take(struct lk_far *far, struct lk_run *run, unsigned places)
     lk_request_number(request, run->look);
     lk_request_number(request, LK_MOST_BYTES);
     lk_request_number(request, far->number);
-    lk_request_number(request, run->received);
+    lk_request_number(request, (int64_t)run->received);
     return add_step(far, LK_TAKE, run, places);
 }
 

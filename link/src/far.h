@@ -39,7 +39,7 @@ struct lk_run {
     struct lk_item *ended; /* with a result that is not stored yet */
     bool ready;            /* a take may find items */
     bool woken;            /* perhaps alone: it must take, or wake another far end */
-    unsigned received;     /* lone items, since the last renewal that lists all items */
+    uint64_t received;     /* lone items, since the last renewal that lists all items */
     bool look;             /* the next take looks for leases that have ended */
     bool over;
 };
