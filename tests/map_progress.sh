@@ -60,6 +60,26 @@ else
     echo 'skipped: no file can be that large here'
 fi
 
+# Two of three jobs are left after the first: for twice the time that the run has taken, at most,
+# without the time for which it was stopped.
+cat >stops <<'STOPS'
+[ "$1" = 2 ] || exit 0
+setsid sh -c 'kill -TSTP $1
+    until grep -q "^State:.T" /proc/$1/status; do sleep 0.02; done
+    date +%s%N >stopped; sleep 4; date +%s%N >continued
+    kill -CONT $1' sh $PPID &
+until [ -e continued ]; do sleep 0.02; done
+sh sees '^1 of 3 jobs done.*left'
+date +%s%N >seen
+STOPS
+begun=$(date +%s%N)
+terminal "$leat map -j1 sh stops ::: 1 2 3 >'$out/got'; true"
+shows 'a stop' '^1 of 3 jobs done, 1 running, 0 failed, [0-9.]+/s, [0-9:]+ left'
+at_most=$((2 * ($(cat seen) - begun - ($(cat continued) - $(cat stopped))) / 1000000000 + 1))
+left=$(tr '\r' '\n' <"$out/terminal" | sed -n 's/^1 of 3 .*, \([0-9:]*\) left.*/0:\1/p' | tail -n 1)
+left=$(awk -F : '{ print 60 * (60 * $(NF - 2) + $(NF - 1)) + $NF }' <<<"$left")
+[ "$left" -le $at_most ] || fail "a stop counts for the time left: $left s, not $at_most"
+
 # A job that reads the terminal is stopped, and the terminal's input is not its own; the time limit
 # ends it. Its standard input is not the terminal.
 for limit in 1 5 25; do # a slow machine may not let the job come that far in a second

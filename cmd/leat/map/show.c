@@ -11,7 +11,7 @@ static void describe(struct run *run, char *text, size_t room)
     uint64_t total = run->total;
     double ended = (double)(run->tally.succeeded + failed);
     pthread_mutex_unlock(&run->lock);
-    double seconds = progress_seconds(&run->streams.progress);
+    double seconds = (double)(run_now(run) - run->streams.progress.started) / 1e9;
     double all = (double)total - (double)passed;
     if (total)
         snprintf(of, sizeof of, " of %llu", (unsigned long long)(total - passed));
