@@ -14,7 +14,8 @@ bool lt_chan_can_be(const leat_chan_spec *spec);
  * later. */
 int lt_chan_end_one(leat_chan *ch, bool cut);
 
-/* The channel's number, which no other channel gets after the channel has gone. 0 for NULL. */
+/* The channel's number, which no other channel gets soon after the channel has gone (lt_number). 0
+ * for NULL. */
 uint32_t lt_chan_number(const leat_chan *ch);
 
 /* Whether only leat itself sends to the channel and closes it, as for a timeout. */
