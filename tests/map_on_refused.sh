@@ -4,7 +4,7 @@
 [ -z "${LEAT_SANITIZE:-}" ] || skip 'sanitizers make system calls of their own'
 strace -o "$out/strace" true 2>/dev/null || skip 'there is no strace, which refuses calls here'
 
-# refused FAULT ARGUMENT...: the worker, but not its jobs, meets the fault when it reads from a pipe.
+# refused FAULT ARGUMENT...: the worker, but not its jobs, meets the fault when it reads a pipe.
 refused() {
     strace -D -f -b execve -qq -o "$out/strace" -e trace=readv,preadv2 \
         -e "inject=readv,preadv2:$1" "$leat" worker "$queue" 2>"$out/worker" &

@@ -239,25 +239,6 @@ static int closes(void *arg)
 }
 ON_WORKERS(closes);
 
-/* The call has nothing to wait for, although the function runs. */
-static int refuses_at_once_when_it_is_closed(void *arg)
-{
-    (void)arg;
-    leat_scope *s = leat_scope_open(LEAT_NEVER);
-    struct adder a = { .error = 0 };
-    adder_open(&a, s);
-    adder_slow_down(&a);
-    struct caller first = caller_of(&a, 0, LEAT_NEVER);
-    adder_begin(&a, s, &first);
-    CHECK_IS(0, leat_batcher_close(a.batcher));
-    CHECK_IS(-EPIPE, leat_batch_until(a.batcher, &(int){ 1 }, NULL, LEAT_NOW));
-    adder_let_go(&a);
-    CHECK_IS(0, leat_scope_close(s));
-    caller_was_served(&first);
-    return 0;
-}
-ON_WORKERS(refuses_at_once_when_it_is_closed);
-
 /* ---- which items share a batch ---- */
 
 static uint64_t tens(void *arg, const void *item)
@@ -491,7 +472,6 @@ int main(void)
         TESTS_ON_WORKERS(puts_now_and_gets_later),
         TESTS_ON_WORKERS(does_not_wait_with_now),
         TESTS_ON_WORKERS(closes),
-        TESTS_ON_WORKERS(refuses_at_once_when_it_is_closed),
         TESTS_ON_WORKERS(keeps_keys_apart),
         TESTS_ON_WORKERS(accepts_empty_lists),
         TESTS_ON_WORKERS(keeps_batches_in_bounds),

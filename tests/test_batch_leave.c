@@ -1,4 +1,5 @@
-/* test_batch_leave.c: callers that leave: the next leader, freed memory; leaders that linger. */
+/* test_batch_leave.c: callers that leave: the next leader, freed memory; leaders that linger; calls
+ * after closing. */
 #include "batchers.h"
 
 /* ---- before the batch begins ---- */
@@ -381,6 +382,27 @@ static int a_lingering_leader_can_leave(void *arg)
 }
 ON_WORKERS(a_lingering_leader_can_leave);
 
+/* ---- after closing ---- */
+
+/* The call has nothing to wait for, although the function runs. */
+static int refuses_at_once_when_it_is_closed(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    struct adder a = { .error = 0 };
+    adder_open(&a, s);
+    adder_slow_down(&a);
+    struct caller first = caller_of(&a, 0, LEAT_NEVER);
+    adder_begin(&a, s, &first);
+    CHECK_IS(0, leat_batcher_close(a.batcher));
+    CHECK_IS(-EPIPE, leat_batch_until(a.batcher, &(int){ 1 }, NULL, LEAT_NOW));
+    adder_let_go(&a);
+    CHECK_IS(0, leat_scope_close(s));
+    caller_was_served(&first);
+    return 0;
+}
+ON_WORKERS(refuses_at_once_when_it_is_closed);
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -396,6 +418,7 @@ int main(void)
         TESTS_ON_WORKERS(lingers_for_its_time),
         TESTS_ON_WORKERS(stops_lingering_early),
         TESTS_ON_WORKERS(a_lingering_leader_can_leave),
+        TESTS_ON_WORKERS(refuses_at_once_when_it_is_closed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
