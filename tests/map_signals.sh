@@ -27,6 +27,11 @@ for case in 'INT 130' 'TERM 143' 'HUP 129' 'QUIT 131'; do
     wait_for are_gone $(cat pids)
 done
 
+# SIGCHLD, which the caller may ignore: how the jobs end counts all the same
+env --ignore-signal=CHLD "$leat" map -s 'exit $1' ::: 0 3 0 2>"$out/err"
+is 'CHLD: status' 1 $?
+is 'CHLD: messages' 'leat map: 1 of 3 jobs failed' "$(cat "$out/err")"
+
 # a signal that prints a dump ends nothing
 rm -f pids
 job='echo $$ >>pids; until [ -e dumped ]; do sleep 0.02; done; echo done'

@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -63,6 +64,8 @@ static struct {
 int main(int argc, char **argv)
 {
     occupy_standard_streams();
+    /* A caller may ignore it. Then the system would not tell how a program has ended. */
+    signal(SIGCHLD, SIG_DFL);
     setlocale(LC_ALL, "");
     setlocale(LC_NUMERIC, "C"); /* 0.5 means the same for all, in options and in logs */
     struct persona classic;
