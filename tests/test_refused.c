@@ -1,5 +1,6 @@
 /* test_refused.c: when a sandbox refuses membarrier, from the beginning or later, nothing is lost.
- * When it also refuses what replaces membarrier, the program ends with one line. */
+ * When it also refuses what replaces membarrier, the program ends with one line. A program that is
+ * started gets no descriptor, whatever the sandbox refuses. */
 #define _GNU_SOURCE
 #include "base/biased.h"
 #include "refuse.h"
@@ -131,6 +132,36 @@ static void compute(void)
     CHECK_IS(0, leat_scope_close(s));
 }
 
+/* ---- a program gets no descriptor but 0, 1 and 2 ---- */
+
+/* It ends with an error if it has no descriptor 9. */
+static int code_of_user(unsigned flags)
+{
+    static const char *const argv[] = { "sh", "-c", ": >&9", NULL };
+    leat_captured captured;
+    CHECK_IS(
+        0, leat_capture(argv, &(leat_spawn_options){ .flags = flags }, &captured, 100, LEAT_NEVER));
+    int code = captured.exit.code;
+    CHECK_IS(0, leat_captured_free(&captured));
+    return code;
+}
+
+static int start_programs(void *arg)
+{
+    (void)arg;
+    CHECK_IS(0, code_of_user(LEAT_INHERIT));
+    CHECK(code_of_user(0) != 0);
+    return 0;
+}
+
+static void descriptors_refused(void)
+{
+    CHECK_IS(9, dup2(STDERR_FILENO, 9));
+    refuse(SYS_close_range, EPERM);
+    refuse(SYS_getdents64, EPERM);
+    CHECK_IS(0, leat_main(start_programs, NULL));
+}
+
 /* ---- the tests ---- */
 
 static void refused_first(void)
@@ -234,6 +265,12 @@ static void takes_back_the_right_when_refused(void **state)
     expect_success(taken_back_later);
 }
 
+static void hides_descriptors_when_refused(void **state)
+{
+    (void)state;
+    expect_success(descriptors_refused);
+}
+
 static void ends_when_all_is_refused(void **state)
 {
     (void)state;
@@ -255,6 +292,7 @@ int main(void)
         cmocka_unit_test(works_when_refused_later),
         cmocka_unit_test(takes_back_the_right_when_refused),
         cmocka_unit_test(ends_when_all_is_refused),
+        cmocka_unit_test(hides_descriptors_when_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,6 +18,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,7 +30,7 @@
 #define SHARES_MEMORY 1
 #endif
 
-enum { STACK = 64 * 1024, STACKS = 8, SIGNALS = 64, WAIT_PIDFD = 3 };
+enum { STACK = 64 * 1024, STACKS = 8, SIGNALS = 64, WAIT_PIDFD = 3, MOST_NUMBERS = 1 << 20 };
 
 /* Whether a child has been seen to share memory: then all children do, and none needs a pipe.
  * Relaxed: a start that does not see it makes the pipe. */
@@ -161,7 +162,13 @@ static void hide_descriptors(void)
         return;
 #endif
     /* Needed before Linux 5.11, and in emulators. */
-    lt_each_number("/proc/self/fd", hide_one, NULL);
+    if (lt_each_number("/proc/self/fd", hide_one, NULL) == 0)
+        return;
+    /* There is no /proc, or no descriptor to read it. */
+    struct rlimit limit = { .rlim_cur = MOST_NUMBERS };
+    getrlimit(RLIMIT_NOFILE, &limit);
+    for (int fd = 3; fd < MOST_NUMBERS && (rlim_t)fd < limit.rlim_cur; fd++)
+        hide_one(fd, NULL);
 }
 
 /* The errors after which execvp tries the next file, too. */
