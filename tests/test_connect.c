@@ -193,6 +193,23 @@ static int second_address_wins(void *arg)
 }
 ON_WORKERS(second_address_wins);
 
+/* All that leat_resolve finds are tried. */
+static int last_address_wins(void *arg)
+{
+    (void)arg;
+    char text[LEAT_ADDRESS_TEXT], name[LEAT_ADDRESS_TEXT];
+    leat_io *listener = listen_at("127.0.0.1:0", 0, text), *io;
+    lt_net_asks *system = use_stub(false);
+    int before = sockets();
+    snprintf(name, sizeof name, "mmmmmmmmmmmmmmmmmmmmmmmmmmmmmmm4%s", strrchr(text, ':'));
+    CHECK_IS(0, leat_connect(NULL, name, &io, leat_after(60 * LEAT_S)));
+    CHECK_IS(before + 1, sockets());
+    atomic_store(&lt_net_ask, system);
+    CHECK_IS(0, leat_io_unref(io));
+    return leat_io_unref(listener);
+}
+ON_WORKERS(last_address_wins);
+
 /* No descriptor for it; and a network that cannot be reached, or does not answer. */
 static int unreachable(void *arg)
 {
@@ -486,6 +503,7 @@ int main(void)
         TESTS_ON_WORKERS(interrupted),
         TESTS_ON_WORKERS(unbegun_ends_in_time),
         TESTS_ON_WORKERS(second_address_wins),
+        TESTS_ON_WORKERS(last_address_wins),
         TESTS_ON_WORKERS(unreachable),
         TESTS_ON_WORKERS(full_backlog_is_tried_again),
         cmocka_unit_test(own_port_is_refused),

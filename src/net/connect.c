@@ -16,7 +16,6 @@
 
 #include <string.h>
 
-enum { ATTEMPTS = 16 };
 #define APART (250 * LEAT_MS) /* RFC 8305, section 5 */
 
 struct race {
@@ -25,10 +24,10 @@ struct race {
     int64_t next; /* when the next attempt begins */
     leat_io *winner;
     int runners;
-    leat_io *running[ATTEMPTS];
-    leat_case cases[ATTEMPTS];
+    leat_io *running[LT_NET_ADDRESSES];
+    leat_case cases[LT_NET_ADDRESSES];
     int n;
-    leat_address addresses[ATTEMPTS];
+    leat_address addresses[LT_NET_ADDRESSES];
 };
 
 /* 0, -EINPROGRESS, or another error. */
@@ -182,10 +181,10 @@ static void take_turns(leat_address *addresses, int n)
 static int find(const struct lt_endpoint *end, leat_address *addresses, int64_t deadline)
 {
     if (*end->host)
-        return leat_resolve(end->host, end->service, addresses, ATTEMPTS, deadline);
+        return leat_resolve(end->host, end->service, addresses, LT_NET_ADDRESSES, deadline);
     int n = lt_net_number("127.0.0.1", end->service, &addresses[0]);
     if (!n)
-        return leat_resolve("localhost", end->service, addresses, ATTEMPTS, deadline);
+        return leat_resolve("localhost", end->service, addresses, LT_NET_ADDRESSES, deadline);
     return n < 0 ? n : n + lt_net_number("::1", end->service, &addresses[1]);
 }
 
