@@ -2,7 +2,9 @@
 #define _GNU_SOURCE
 #include "sockets.h"
 
+#include <dlfcn.h>
 #include <net/if.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <sys/ioctl.h>
@@ -24,6 +26,26 @@ int connect_or_idle(int fd, const struct sockaddr *address, socklen_t size)
         return (int)syscall(SYS_connect, fd, address, size);
     errno = error;
     return -1;
+}
+
+/* How the next getaddrinfo(3) fails, with errno; or 0. */
+static _Atomic int fails, fails_with;
+
+/* In place of the C library's getaddrinfo. */
+int ask_or_fail(const char *host, const char *service, const struct addrinfo *hints,
+                struct addrinfo **list) __asm__("getaddrinfo");
+
+int ask_or_fail(const char *host, const char *service, const struct addrinfo *hints,
+                struct addrinfo **list)
+{
+    static int (*_Atomic ask)(const char *, const char *, const struct addrinfo *,
+                              struct addrinfo **);
+    int code = atomic_exchange(&fails, 0);
+    if (!code && !atomic_load(&ask))
+        atomic_store(&ask, (int (*)(const char *, const char *, const struct addrinfo *,
+                                    struct addrinfo **))dlsym(RTLD_NEXT, "getaddrinfo"));
+    errno = atomic_load(&fails_with);
+    return code ? code : atomic_load(&ask)(host, service, hints, list);
 }
 
 /* The answers of the stub: the hosts of a name are made of its letters. */
@@ -368,6 +390,32 @@ static int lack_of_descriptors_is_told(void *arg)
 }
 ON_WORKERS(lack_of_descriptors_is_told);
 
+/* What getaddrinfo(3) returns, and errno. */
+static int failures_are_told(void *arg)
+{
+    (void)arg;
+    static const struct {
+        int code, error, told;
+    } failures[] = {
+        { EAI_NONAME, 0, -ENOENT },       { EAI_NONAME, ENOENT, -ENOENT },
+        { EAI_NODATA, 0, -ENOENT },       { EAI_SERVICE, 0, -ENOENT },
+        { EAI_NONAME, EMFILE, -EMFILE },  { EAI_SERVICE, ENFILE, -ENFILE },
+        { EAI_NONAME, ENOMEM, -ENOMEM },  { EAI_SYSTEM, ENOMEM, -ENOMEM },
+        { EAI_AGAIN, ENOBUFS, -ENOBUFS }, { EAI_MEMORY, 0, -ENOMEM },
+        { EAI_AGAIN, 0, -EHOSTDOWN },     { EAI_SYSTEM, ECONNREFUSED, -EHOSTDOWN },
+        { EAI_FAIL, 0, -EPROTO },
+    };
+    leat_address address;
+    for (size_t i = 0; i < sizeof failures / sizeof *failures; i++) {
+        atomic_store(&fails_with, failures[i].error);
+        atomic_store(&fails, failures[i].code);
+        CHECK_IS(failures[i].told, leat_resolve("name.invalid", "80", &address, 1, LEAT_NEVER));
+    }
+    atomic_store(&fails_with, 0);
+    return 0;
+}
+ON_WORKERS(failures_are_told);
+
 static void is_not_called(leat_op *op, int status)
 {
     (void)op;
@@ -509,6 +557,7 @@ int main(void)
         cmocka_unit_test(own_port_is_refused),
         TESTS_ON_WORKERS(system_resolves),
         TESTS_ON_WORKERS(lack_of_descriptors_is_told),
+        TESTS_ON_WORKERS(failures_are_told),
         TESTS_ON_WORKERS(lack_for_a_wait_is_told),
         TESTS_ON_WORKERS(equal_questions_are_shared),
         TESTS_ON_WORKERS(questions_wait_for_threads),

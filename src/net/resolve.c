@@ -38,8 +38,9 @@ static struct {
 
 static int error_of(int code)
 {
-    /* Then the C library cannot open its files, and may report that a name does not exist. */
-    if (errno == EMFILE || errno == ENFILE)
+    /* Then the C library cannot open its files or sockets, and may report that a name does not
+     * exist. */
+    if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
         return -errno;
     switch (code) {
     case EAI_AGAIN:
