@@ -28,6 +28,14 @@ is 'read: messages' 'leat map: the output of job 1 cannot be read: Input/output 
 is 'read: output' '' "$(cat "$out/got")"
 is 'read: the log, without its head' '' "$(sed 1d log)"
 
+# How a job has ended.
+rm log
+refused waitid error=EPERM --log=log -j1 echo number ::: 1
+is 'status: status' 2 "$status"
+is 'status: messages' 'leat map: the status of job 1 cannot be read: Operation not permitted' \
+    "$(cat "$out/err")"
+is 'status: the log, without its head' '' "$(sed 1d log)"
+
 # The same of a worker, which stands for ssh here.
 cat >ssh <<'SSH'
 #!/bin/sh

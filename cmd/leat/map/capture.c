@@ -39,16 +39,21 @@ int64_t job_due(const struct job *job, int64_t *look_again)
     return limit && limit < LEAT_NEVER - begun ? begun + limit : LEAT_NEVER;
 }
 
-/* The run ends: the output would have a gap that nothing shows. */
-static void lose(struct capture *c, enum stream stream, int error)
+/* The run ends: otherwise nothing would show what is missing. */
+static void lose(const struct job *job, const char *what, int error)
 {
-    struct run *run = c->job->run;
-    c->from[stream] = NULL;
+    struct run *run = job->run;
     if (leat_chan_closed(run->killing))
         return;
-    streams_say(&run->streams, "the output of job %llu cannot be read: %s",
-                (unsigned long long)c->job->number, strerror(-error));
+    streams_say(&run->streams, "the %s of job %llu cannot be read: %s", what,
+                (unsigned long long)job->number, strerror(-error));
     end_run(run, true, SIGTERM, EXIT_TROUBLE);
+}
+
+static void lose_output(struct capture *c, enum stream stream, int error)
+{
+    c->from[stream] = NULL;
+    lose(c->job, "output", error);
 }
 
 /* Returns as leat_read does. */
@@ -63,7 +68,7 @@ static int64_t read_some(struct capture *c, enum stream stream)
     } else if (n == 0) {
         c->from[stream] = NULL;
     } else if (n != -EAGAIN && !shortage_of_watches((int)n)) {
-        lose(c, stream, (int)n);
+        lose_output(c, stream, (int)n);
     }
     return n;
 }
@@ -97,7 +102,7 @@ static void drain(struct capture *c, enum stream stream)
         else if (tries-- > 0)
             leat_sleep(SHORTAGE_PAUSE); /* other jobs may give memory back */
         else
-            lose(c, stream, (int)n);
+            lose_output(c, stream, (int)n);
     }
 }
 
@@ -139,6 +144,8 @@ void capture(struct job *job, leat_process *process, char *buffer)
     drain(&c, STREAM_OUT);
     drain(&c, STREAM_ERR);
     job->sent = c.sent;
+    int error = leat_wait(process, &job->exit, LEAT_NEVER);
+    if (error)
+        lose(job, "status", error);
     job_rests(job->run, job);
-    leat_wait(process, &job->exit, LEAT_NEVER);
 }
