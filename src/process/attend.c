@@ -124,15 +124,21 @@ static void let_go(const struct attention *a)
             lt_io_leave(a->used[i]);
 }
 
-/* poll(2) takes no more entries than RLIMIT_NOFILE, and refuses this wait: pauses, and asks each
- * pipe for the number of its bytes. The process's input is ready when the process has read it
- * all. */
+/* Where the system refuses poll(2): asks pipe i for the number of its bytes. The process's input is
+ * ready when the process has read it all. */
+static bool looks_ready(int fd, int i)
+{
+    int bytes;
+    return ioctl(fd, FIONREAD, &bytes) == 0 && (i == 0) == !bytes;
+}
+
+/* poll(2) takes no more entries than RLIMIT_NOFILE, and refuses this wait: pauses, and asks. */
 static void look_instead(struct attention *a)
 {
     usleep((useconds_t)(LT_PROCESS_LOOK / LEAT_US));
-    for (int i = PIPES, bytes; i < ALL; i++)
-        if (a->fds[i].fd >= 0 && ioctl(a->fds[i].fd, FIONREAD, &bytes) == 0)
-            a->fds[i].revents = (i == PIPES) == !bytes ? a->fds[i].events : 0;
+    for (int i = 0; i < 3; i++)
+        a->fds[PIPES + i].revents =
+            looks_ready(a->fds[PIPES + i].fd, i) ? a->fds[PIPES + i].events : 0;
     a->fds[PIDFD].revents = lt_process_has_ended(a->process) ? POLLIN : 0;
 }
 
@@ -215,6 +221,12 @@ static leat_chan *channel_of(const leat_process *process, unsigned pipes, int i)
     return !io ? NULL : i == 0 ? leat_io_writable(io) : leat_io_readable(io);
 }
 
+static bool is_ready(int fd, int i)
+{
+    int error = lt_io_poll_now(fd, i == 0 ? LT_OUT : LT_IN);
+    return error == 0 || (error != -EAGAIN && looks_ready(fd, i));
+}
+
 /* Those of the pipes that are ready now: a closed one, too, and one with bytes that came back. */
 static int poll_pipes(const leat_process *process, unsigned pipes)
 {
@@ -222,8 +234,7 @@ static int poll_pipes(const leat_process *process, unsigned pipes)
     for (int i = 0; i < 3; i++) {
         leat_io *io = pipes >> i & 1 ? process->pipes[i] : NULL;
         bool open = io && lt_io_enter(io);
-        if (io &&
-            (!open || lt_io_has_unread(io) || lt_io_poll_now(io->fd, i == 0 ? LT_OUT : LT_IN) == 0))
+        if (io && (!open || lt_io_has_unread(io) || is_ready(io->fd, i)))
             ready |= 1 << i;
         if (open)
             lt_io_leave(io);
