@@ -59,6 +59,9 @@ for call in readv,preadv2 ioctl; do
     is "a worker, $call: output" '' "$(cat "$out/got")"
     is "a worker, $call: the log, without its head" '' "$(sed 1d "$call")"
 done
+refused_there waitid error=EPERM echo number ::: 1
+is 'a worker waits: status' 126 "$status"
+is 'a worker waits: messages' 'leat map: a: echo: Operation not permitted' "$(cat "$out/err")"
 
 # What --output would replace.
 calls='?lstat,?stat,?fstat,newfstatat'

@@ -118,11 +118,13 @@ static bool take_input(struct work *work, struct text *mine)
 }
 
 /* False: the program wants no more input, or has ended. `owed`: bytes that it took, without credit
- * for them yet. */
+ * for them yet. A pipe that the system cannot watch is tried again a moment later. */
 static bool write_input(struct work *work, const struct text *input, size_t *owed)
 {
     for (size_t done = 0; done < input->len;) {
         int64_t n = leat_write(work->to, input->bytes + done, input->len - done);
+        if (shortage_of_watches((int)n) && leat_sleep(SHORTAGE_PAUSE) == 0)
+            continue;
         if (n < 0)
             return false;
         done += (size_t)n;
@@ -305,11 +307,13 @@ static void run_program(struct work *work, leat_process *process, char *buffer)
     has_process(work, process);
     int error = work->has_input ? feed_and_attend(&f) : attend_and_drain(&f);
     has_no_process(work);
-    if (error && error != -ECANCELED)
-        report_refused(work, error);
     if (!error)
         error = leat_wait(process, &how, LEAT_NEVER);
-    if (!error && !leat_cancelled(work->worker->jobs))
+    if (error == -ECANCELED || leat_cancelled(work->worker->jobs))
+        return;
+    if (error)
+        report_refused(work, error);
+    else
         report_ended(work, &how);
 }
 
