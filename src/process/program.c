@@ -246,10 +246,10 @@ static int start_by_fork(struct lt_program *program)
     char byte = 0;
     if (pid == 0) {
         /* If the parent dies, the child reads the end; but another child that was forked meanwhile
-         * may hold the gate open, and wait at its own. */
+         * may hold the gate open, and wait at its own. If poll is refused, the read waits. */
         struct pollfd opens = { .fd = gate[0], .events = POLLIN };
         close(gate[1]);
-        while (poll(&opens, 1, 100) <= 0 && getppid() == parent) {
+        while (poll(&opens, 1, 100) == 0 && getppid() == parent) {
         }
         if (getppid() == parent && read(gate[0], &byte, 1) == 1)
             child(program);
