@@ -2,9 +2,7 @@
 #define _GNU_SOURCE
 #include "sockets.h"
 
-#include <dlfcn.h>
 #include <net/if.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <sys/ioctl.h>
@@ -26,26 +24,6 @@ int connect_or_idle(int fd, const struct sockaddr *address, socklen_t size)
         return (int)syscall(SYS_connect, fd, address, size);
     errno = error;
     return -1;
-}
-
-/* How the next getaddrinfo(3) fails, with errno; or 0. */
-static _Atomic int fails, fails_with;
-
-/* In place of the C library's getaddrinfo. */
-int ask_or_fail(const char *host, const char *service, const struct addrinfo *hints,
-                struct addrinfo **list) __asm__("getaddrinfo");
-
-int ask_or_fail(const char *host, const char *service, const struct addrinfo *hints,
-                struct addrinfo **list)
-{
-    static int (*_Atomic ask)(const char *, const char *, const struct addrinfo *,
-                              struct addrinfo **);
-    int code = atomic_exchange(&fails, 0);
-    if (!code && !atomic_load(&ask))
-        atomic_store(&ask, (int (*)(const char *, const char *, const struct addrinfo *,
-                                    struct addrinfo **))dlsym(RTLD_NEXT, "getaddrinfo"));
-    errno = atomic_load(&fails_with);
-    return code ? code : atomic_load(&ask)(host, service, hints, list);
 }
 
 /* The answers of the stub: the hosts of a name are made of its letters. */
@@ -337,85 +315,6 @@ static void own_port_is_refused(void **state)
 
 /* ---- names ---- */
 
-static int system_resolves(void *arg)
-{
-    (void)arg;
-    leat_address addresses[4];
-    int n = leat_resolve("localhost", "80", addresses, 4, leat_after(60 * LEAT_S));
-    CHECK(n >= 1 && n <= 4);
-    CHECK_IS(1, leat_resolve("localhost", "80", addresses, 1, leat_after(60 * LEAT_S)));
-    n = leat_resolve("name.invalid", "80", addresses, 4, leat_after(10 * LEAT_S));
-    CHECK(n == -ENOENT || n == -EHOSTDOWN || n == -EPROTO || n == -ETIMEDOUT);
-    CHECK_IS(-ENOENT, leat_resolve("127.0.0.1", "no such", addresses, 4, LEAT_NEVER));
-    /* The system would take these for numbers. */
-    static const char *const ports[] = { "+80", "-80", " 80", "\t80", "\n80" };
-    leat_io *io;
-    for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
-        char address[32];
-        snprintf(address, sizeof address, ":%s", ports[i]);
-        CHECK_IS(-EINVAL, leat_resolve("127.0.0.1", ports[i], addresses, 4, LEAT_NEVER));
-        CHECK_IS(-EINVAL, leat_resolve("localhost", ports[i], addresses, 4, LEAT_NEVER));
-        CHECK_IS(-EINVAL, leat_connect(NULL, address, &io, LEAT_NEVER));
-        CHECK_IS(-EINVAL, leat_listen(NULL, address, 0, &io));
-    }
-    CHECK_IS(-EAGAIN, leat_resolve("localhost", "80", addresses, 4, LEAT_NOW));
-    CHECK_IS(-EINVAL, leat_resolve(NULL, "80", addresses, 4, LEAT_NEVER));
-    CHECK_IS(-EINVAL, leat_resolve("", "80", addresses, 4, LEAT_NEVER));
-    CHECK_IS(-EINVAL, leat_resolve("localhost", "", addresses, 4, LEAT_NEVER));
-    CHECK_IS(-EINVAL, leat_resolve("localhost", "80", NULL, 4, LEAT_NEVER));
-    CHECK_IS(-EINVAL, leat_resolve("localhost", "80", addresses, 0, LEAT_NEVER));
-    CHECK_IS(-EINVAL, leat_resolve("localhost", "80", addresses, 4, -1));
-    return 0;
-}
-ON_WORKERS(system_resolves);
-
-/* The C library then reports that there is no such name, service or interface. */
-static int lack_of_descriptors_is_told(void *arg)
-{
-    (void)arg;
-    leat_address address;
-    leat_io *io;
-    struct rlimit limit, none;
-    CHECK_IS(0, getrlimit(RLIMIT_NOFILE, &limit));
-    none = (struct rlimit){ 0, limit.rlim_max };
-    CHECK_IS(0, setrlimit(RLIMIT_NOFILE, &none));
-    int name = leat_resolve("name.invalid", "80", &address, 1, LEAT_NEVER);
-    int service = leat_resolve("127.0.0.1", "http", &address, 1, LEAT_NEVER);
-    int zone = leat_listen(NULL, "[::1%lo]:0", 0, &io);
-    CHECK_IS(0, setrlimit(RLIMIT_NOFILE, &limit));
-    CHECK_IS(-EMFILE, name);
-    CHECK_IS(-EMFILE, zone);
-    CHECK_IS(-EMFILE, service);
-    return 0;
-}
-ON_WORKERS(lack_of_descriptors_is_told);
-
-/* What getaddrinfo(3) returns, and errno. */
-static int failures_are_told(void *arg)
-{
-    (void)arg;
-    static const struct {
-        int code, error, told;
-    } failures[] = {
-        { EAI_NONAME, 0, -ENOENT },       { EAI_NONAME, ENOENT, -ENOENT },
-        { EAI_NODATA, 0, -ENOENT },       { EAI_SERVICE, 0, -ENOENT },
-        { EAI_NONAME, EMFILE, -EMFILE },  { EAI_SERVICE, ENFILE, -ENFILE },
-        { EAI_NONAME, ENOMEM, -ENOMEM },  { EAI_SYSTEM, ENOMEM, -ENOMEM },
-        { EAI_AGAIN, ENOBUFS, -ENOBUFS }, { EAI_MEMORY, 0, -ENOMEM },
-        { EAI_AGAIN, 0, -EHOSTDOWN },     { EAI_SYSTEM, ECONNREFUSED, -EHOSTDOWN },
-        { EAI_FAIL, 0, -EPROTO },
-    };
-    leat_address address;
-    for (size_t i = 0; i < sizeof failures / sizeof *failures; i++) {
-        atomic_store(&fails_with, failures[i].error);
-        atomic_store(&fails, failures[i].code);
-        CHECK_IS(failures[i].told, leat_resolve("name.invalid", "80", &address, 1, LEAT_NEVER));
-    }
-    atomic_store(&fails_with, 0);
-    return 0;
-}
-ON_WORKERS(failures_are_told);
-
 static void is_not_called(leat_op *op, int status)
 {
     (void)op;
@@ -555,9 +454,6 @@ int main(void)
         TESTS_ON_WORKERS(unreachable),
         TESTS_ON_WORKERS(full_backlog_is_tried_again),
         cmocka_unit_test(own_port_is_refused),
-        TESTS_ON_WORKERS(system_resolves),
-        TESTS_ON_WORKERS(lack_of_descriptors_is_told),
-        TESTS_ON_WORKERS(failures_are_told),
         TESTS_ON_WORKERS(lack_for_a_wait_is_told),
         TESTS_ON_WORKERS(equal_questions_are_shared),
         TESTS_ON_WORKERS(questions_wait_for_threads),
