@@ -96,6 +96,8 @@ static int conclude(struct run *run)
     uint64_t ended = t->succeeded + t->failed;
     bool found = run->halted && run->plan->halt.what == HALT_SUCCESS;
     int error = streams_error(&run->streams, STREAM_OUT);
+    if (!error && (error = finish_output()) != 0 && !run->status)
+        run->status = EXIT_TROUBLE;
     bool says = error != -ECANCELED && streams_error(&run->streams, STREAM_ERR) != -ECANCELED;
     if (says && error && error != -EPIPE)
         fprintf(stderr, "leat map: standard output: %s\n", strerror(-error));

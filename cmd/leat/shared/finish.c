@@ -5,11 +5,18 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+int finish_output(void)
+{
+    int copy = dup(STDOUT_FILENO); /* each descriptor of a file asks when it is closed */
+    return copy >= 0 && close(copy) < 0 ? -errno : 0;
+}
 
 int finish_stdio(const char *program, int status, int failure)
 {
     int failed = ferror(stdout);
-    if (fflush(stdout) == 0 && !failed)
+    if (fflush(stdout) == 0 && !failed && finish_output() == 0)
         return status;
     fprintf(stderr, "%s: write error: %s\n", program, strerror(errno));
     return failure;

@@ -1,6 +1,10 @@
 /* finish.h: how a command ends. */
 #pragma once
 
+/* Asks the system whether it could store what was written to standard output: a network file system
+ * may say only at a close that there was no room. 0 or a negative errno value. */
+int finish_output(void);
+
 /* Flushes stdio's standard output. Returns `status`, or `failure` with a message if the output was
  * not written. */
 int finish_stdio(const char *program, int status, int failure);

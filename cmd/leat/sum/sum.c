@@ -198,6 +198,8 @@ static int run_flow(struct options *o, const struct lane_way *way, bool pipes_en
     if (!*fatal && pipes_end_it && emitter.out.error == -EPIPE)
         *fatal = SIGPIPE;
     if (!*fatal) {
+        if (!emitter.out.error)
+            emitter.out.error = finish_output();
         report_failure(&emitter, err);
         /* As in coreutils, whose programs report that they cannot close it. */
         if (source.stdin_used && stdin_was_closed())
