@@ -1,6 +1,7 @@
 /* transfer.c: reading and writing, with waits in between. */
 #define _GNU_SOURCE
 #include "base/cancel.h"
+#include "base/futex.h"
 #include "base/gap.h"
 #include "io/io.h"
 #include "io/simulated.h"
@@ -214,7 +215,7 @@ int64_t lt_io_call_alone(leat_io *io, enum lt_way way, lt_io_call *call, void *a
 {
     /* Acquire and release, as a lock. */
     while (atomic_exchange_explicit(&io->taken[way], true, memory_order_acquire))
-        usleep(100);
+        lt_nap(100 * LEAT_US);
     int64_t n = lt_io_poll_now(io->fd, way);
     if (!n)
         n = call(io, arg);

@@ -6,6 +6,7 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/environment.h"
+#include "base/futex.h"
 #include "base/util.h"
 #include "base/world.h"
 #include "dump/monitor.h"
@@ -235,7 +236,7 @@ static int pause_after(int error, int stop)
 {
     uint64_t count;
     if (error != EINTR)
-        nanosleep(&(struct timespec){ .tv_nsec = (long)pause_of_listener }, NULL);
+        lt_nap(pause_of_listener);
     return read(stop, &count, sizeof count) == sizeof count ? -1 : 0;
 }
 

@@ -2,6 +2,7 @@
 #include "look/place.h"
 
 #include "base/cancel.h"
+#include "base/futex.h"
 #include "net/net.h"
 
 #include <errno.h>
@@ -14,7 +15,6 @@
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 static bool is_loopback(const leat_address *address)
@@ -58,7 +58,7 @@ static int lock_folder(const char *path)
     snprintf(copy, sizeof copy, "%s", path);
     int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     for (int tries = 0; fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && tries < 1000; tries++)
-        nanosleep(&(struct timespec){ .tv_nsec = LEAT_MS }, NULL);
+        lt_nap(LEAT_MS);
     return fd;
 }
 

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/cancel.h"
 #include "base/clock.h"
+#include "base/futex.h"
 #include "base/util.h"
 #include "io/io.h"
 #include "process/process.h"
@@ -135,7 +136,7 @@ static bool looks_ready(int fd, int i)
 /* poll(2) takes no more entries than RLIMIT_NOFILE, and refuses this wait: pauses, and asks. */
 static void look_instead(struct attention *a)
 {
-    usleep((useconds_t)(LT_PROCESS_LOOK / LEAT_US));
+    lt_nap(LT_PROCESS_LOOK);
     for (int i = 0; i < 3; i++)
         a->fds[PIPES + i].revents =
             looks_ready(a->fds[PIPES + i].fd, i) ? a->fds[PIPES + i].events : 0;

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "process/process.h"
 
+#include "base/futex.h"
 #include "chan/special.h"
 
 #include <leat/select.h>
@@ -235,7 +236,7 @@ static void disarm(leat_process *process)
     if (lt_shared_timer_stop(&process->killer))
         return;
     while (is_spared(process))
-        usleep(100);
+        lt_nap(100 * LEAT_US);
 }
 
 bool lt_process_finish(leat_process *process)

@@ -1,7 +1,6 @@
 #include "watch/ask.h"
 
 #include "base/alloc.h"
-#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/futex.h"
 #include "base/world.h"
@@ -10,7 +9,6 @@
 #include <leat/task.h>
 
 #include <errno.h>
-#include <time.h>
 
 /* The worker changes ASKED to ANSWERING, or the asker changes it to ABANDONED. Then the worker does
  * not touch the look. */
@@ -252,21 +250,12 @@ void lt_look_hear(struct lt_look *look)
     drop(look->asks);
 }
 
-/* A thread that is cancelled takes its turn all the same. */
-static void nap(void)
-{
-    int saved = errno, cancel = lt_cancel_put_off();
-    nanosleep(&(struct timespec){ .tv_nsec = 50000 }, NULL);
-    lt_cancel_restore(cancel);
-    errno = saved;
-}
-
 int lt_look_turn(void)
 {
     int error;
     while ((error = lt_runtime_look()) == -EBUSY) {
         leat_yield();
-        nap();
+        lt_nap(50 * LEAT_US);
     }
     return error;
 }
