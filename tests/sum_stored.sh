@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A file system says only when the output is closed that it could not store it: leat sum and leat map
-# fail.
+# A file system says only when the output is closed that it could not store it: leat sum and leat
+# map fail.
 . "$(dirname "$0")/command_common.bash"
 [ -z "${LEAT_SANITIZE:-}" ] || skip 'sanitizers make system calls of their own'
 strace -o "$out/strace" true 2>/dev/null || skip 'there is no strace, which refuses calls here'
