@@ -21,8 +21,9 @@ refused error=ENOMEM:when=1..3
 is 'for some time: status' 0 "$status"
 same 'for some time' wanted "$out/got"
 refused error=EIO --log=log
-is 'status' 126 "$status"
-grep -qx "leat map: $(uname -n): echo: Input/output error" "$out/err" || fail "$(cat "$out/err")"
+is 'status' 2 "$status"
+grep -q ': the result of job 1 cannot be read: Input/output error$' "$out/err" ||
+    fail "$(cat "$out/err")"
 is 'output' '' "$(cat "$out/got")"
 is 'the log, without its head' '' "$(sed 1d log)"
 finish

@@ -53,19 +53,23 @@ is 'a worker reads, for some time: status' 0 "$status"
 same 'a worker reads, for some time' wanted "$out/got"
 rm log
 refused_there readv,preadv2 error=EIO --log=log echo number ::: {1..5}
-is 'a worker reads: status' 126 "$status"
-is 'a worker reads: messages' 'leat map: a: echo: Input/output error' "$(cat "$out/err")"
+is 'a worker reads: status' 2 "$status"
+is 'a worker reads: messages' \
+    'leat map: a: the result of job 1 cannot be read: Input/output error' "$(cat "$out/err")"
 is 'a worker reads: output' '' "$(cat "$out/got")"
 is 'a worker reads: the log, without its head' '' "$(sed 1d log)"
 # The pipes are still open when the job has ended.
 rm log
-refused_there ioctl error=EIO --log=log -s 'sleep 0.3 & echo number' ::: {1..5}
-is 'a worker asks for the rest: status' 126 "$status"
-grep -q ': Input/output error$' "$out/err" || fail "a worker asks for the rest: $(cat "$out/err")"
+refused_there ioctl error=EIO --log=log -s 'tail -f /dev/null & echo $! >held; echo number' ::: 1
+kill "$(cat held)"
+is 'a worker asks for the rest: status' 2 "$status"
+is 'a worker asks for the rest: messages' \
+    'leat map: a: the result of job 1 cannot be read: Input/output error' "$(cat "$out/err")"
 is 'a worker asks for the rest: the log, without its head' '' "$(sed 1d log)"
 refused_there waitid error=EPERM echo number ::: 1
-is 'a worker waits: status' 126 "$status"
-is 'a worker waits: messages' 'leat map: a: echo: Operation not permitted' "$(cat "$out/err")"
+is 'a worker waits: status' 2 "$status"
+is 'a worker waits: messages' \
+    'leat map: a: the result of job 1 cannot be read: Operation not permitted' "$(cat "$out/err")"
 
 # What --output would replace.
 calls='?lstat,?stat,?fstat,newfstatat'

@@ -14,25 +14,25 @@
  *   OUTPUT     worker   a part of the job's standard output
  *   ERRORS     worker   a part of its standard error
  *   CREDIT     both     1 byte: a kind; 4 bytes: as many more bytes of that kind may be sent
- *   REFUSED    worker   4 bytes: why the program could not start, or its output not be read: an
- *                       errno value; EDEADLK: the running jobs hold what it needs, and all of them
- *                       wait for credit
+ *   REFUSED    worker   4 bytes: why the program could not start: an errno value; EDEADLK: the
+ *                       running jobs hold what it needs, and all of them wait for credit
  *   ENDED      worker   4 bytes: what the program returned, or -1; 4 bytes: its signal, or 0
+ *   UNREAD     worker   4 bytes: why its output, or how it ended, could not be read: an errno value
  *   LIMIT      map      8 bytes: how long the program may run, in nanoseconds; 0: without end
  *   RAN        worker   8 bytes: how long it ran, in nanoseconds; 8 bytes: as much of its input as
  *                       it has read; 1 byte of bits (FRAME_RAN_LATE, FRAME_RAN_LARGE); the name of
  *                       the worker's machine, NUL
  *
- * On a stream, both begin with HELLO, and neither goes on with another version. After REFUSED or
- * ENDED, the worker sends nothing more for that job; until the map has read it, the map may send
- * more, which the worker ignores. For each job, INPUT, OUTPUT and ERRORS begin with a credit of
- * FRAME_CREDIT_MOST bytes: if one side does not take them, that stops only this job. A side may
- * keep back a credit of less than FRAME_CREDIT_STEP bytes.
+ * On a stream, both begin with HELLO, and neither goes on with another version. After REFUSED,
+ * ENDED or UNREAD, the worker sends nothing more for that job; until the map has read it, the map
+ * may send more, which the worker ignores. For each job, INPUT, OUTPUT and ERRORS begin with a
+ * credit of FRAME_CREDIT_MOST bytes: if one side does not take them, that stops only this job. A
+ * side may keep back a credit of less than FRAME_CREDIT_STEP bytes.
  *
  * In a queue, an item is a whole job: HELLO, ARGUMENTS, LIMIT, START, INPUT. Its result is HELLO
- * without cores, OUTPUT and ERRORS, RAN, and then REFUSED or ENDED; to a job of another version it
- * is HELLO alone. Both have at most FRAME_PARCEL_MOST bytes. LIMIT and RAN are in queues only, and
- * SIGNAL and CREDIT on streams only. */
+ * without cores, OUTPUT and ERRORS, RAN, and then REFUSED, ENDED or UNREAD; to a job of another
+ * version it is HELLO alone. Both have at most FRAME_PARCEL_MOST bytes. LIMIT and RAN are in queues
+ * only, and SIGNAL and CREDIT on streams only. */
 #pragma once
 
 #include "shared/text.h"
@@ -48,6 +48,7 @@ enum frame_kind {
     FRAME_CREDIT,
     FRAME_REFUSED,
     FRAME_ENDED,
+    FRAME_UNREAD,
     FRAME_LIMIT,
     FRAME_RAN,
     FRAME_KINDS

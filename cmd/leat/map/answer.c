@@ -47,10 +47,11 @@ static int take_ran(struct remote *r, struct frame *f)
 int answer_take_end(struct remote *r, struct frame *f)
 {
     uint32_t first = (uint32_t)frame_number(f, 4);
-    if (f->kind == FRAME_REFUSED) {
+    if (f->kind == FRAME_REFUSED || f->kind == FRAME_UNREAD) {
         if (f->broken || first < 1 || first > INT32_MAX)
             return -EBADMSG;
-        r->refused = (int)first;
+        *(f->kind == FRAME_REFUSED ? &r->refused : &r->unread) = (int)first;
+        r->exit = (leat_exit){ .code = -1, .signal = SIGHUP };
     } else {
         uint32_t signal = (uint32_t)frame_number(f, 4);
         if (f->broken)
@@ -73,6 +74,7 @@ static int take_frame(struct remote *r, struct frame *f)
     }
     case FRAME_RAN: return take_ran(r, f);
     case FRAME_REFUSED:
+    case FRAME_UNREAD:
     case FRAME_ENDED: return r->ran.host[0] ? answer_take_end(r, f) : -EBADMSG;
     default: return -EBADMSG;
     }

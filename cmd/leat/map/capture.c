@@ -39,21 +39,21 @@ int64_t job_due(const struct job *job, int64_t *look_again)
     return limit && limit < LEAT_NEVER - begun ? begun + limit : LEAT_NEVER;
 }
 
-/* The run ends: otherwise nothing would show what is missing. */
-static void lose(const struct job *job, const char *what, int error)
+void job_lose(const struct job *job, const char *what, int error)
 {
     struct run *run = job->run;
+    const char *where = job_where(job);
     if (leat_chan_closed(run->killing))
         return;
-    streams_say(&run->streams, "the %s of job %llu cannot be read: %s", what,
-                (unsigned long long)job->number, strerror(-error));
+    streams_say(&run->streams, "%s%sthe %s of job %llu cannot be read: %s", where,
+                *where ? ": " : "", what, (unsigned long long)job->number, strerror(-error));
     end_run(run, true, SIGTERM, EXIT_TROUBLE);
 }
 
 static void lose_output(struct capture *c, enum stream stream, int error)
 {
     c->from[stream] = NULL;
-    lose(c->job, "output", error);
+    job_lose(c->job, "output", error);
 }
 
 /* Returns as leat_read does. */
@@ -67,6 +67,8 @@ static int64_t read_some(struct capture *c, enum stream stream)
         c->job->paused += run_now(c->job->run) - before;
     } else if (n == 0) {
         c->from[stream] = NULL;
+    } else if (n == -ENOMEM) {
+        leat_sleep(SHORTAGE_PAUSE); /* other jobs may give memory back */
     } else if (n != -EAGAIN && !shortage_of_watches((int)n)) {
         lose_output(c, stream, (int)n);
     }
@@ -99,9 +101,7 @@ static void drain(struct capture *c, enum stream stream)
             reads--;
         else if (n != -ENOMEM)
             return;
-        else if (tries-- > 0)
-            leat_sleep(SHORTAGE_PAUSE); /* other jobs may give memory back */
-        else
+        else if (tries-- == 0)
             lose_output(c, stream, (int)n);
     }
 }
@@ -146,6 +146,6 @@ void capture(struct job *job, leat_process *process, char *buffer)
     job->sent = c.sent;
     int error = leat_wait(process, &job->exit, LEAT_NEVER);
     if (error)
-        lose(job, "status", error);
+        job_lose(job, "status", error);
     job_rests(job->run, job);
 }

@@ -78,6 +78,7 @@ static int take_frame(struct host *host, struct frame *f)
     case FRAME_ERRORS: error = take_output(r, f, STREAM_ERR); break;
     case FRAME_CREDIT: error = take_credit(r, f); break;
     case FRAME_REFUSED:
+    case FRAME_UNREAD:
     case FRAME_ENDED: error = take_end(r, f); break;
     default: break;
     }

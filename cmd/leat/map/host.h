@@ -54,7 +54,8 @@ struct remote {
     size_t credit[STREAMS];      /* bytes that may come */
     size_t input_credit;         /* bytes that may be sent */
     bool ended, lost;
-    int refused; /* the errno value for which it could not be started, or its output not be read */
+    int refused, unread; /* errno values: why it could not start; why its output, or how it ended,
+                          * could not be read */
     leat_exit exit;
 
     /* in a queue; also under the host's lock */
@@ -135,7 +136,7 @@ QUEUE_FUNCTION void queue_signal(struct remote *remote, int signal, bool ends);
 
 /* ---- answer.c ---- */
 
-/* Acts on REFUSED or ENDED. 0 or -EBADMSG. */
+/* Acts on REFUSED, ENDED or UNREAD. 0 or -EBADMSG. */
 int answer_take_end(struct remote *remote, struct frame *f);
 
 /* Reads the result that came through a queue; with the host's lock held. 0 or the error;

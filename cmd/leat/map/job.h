@@ -85,6 +85,10 @@ void job_refuse(struct job *job, const char *program, int error);
 
 enum { CAPTURE_BUFFER = 64 * 1024 }; /* bytes read at a time */
 
+/* What the system does not give of a job that has run is missing, which nothing else would show: so
+ * this reports it and ends the run. `what`: "output" and the like. */
+void job_lose(const struct job *job, const char *what, int error);
+
 /* The nanoseconds that a try of the job may take; 0: there is no limit. */
 int64_t job_limit(const struct job *job);
 

@@ -194,6 +194,8 @@ static void run_session(struct session *s, const struct text *strings, size_t co
     attend(s);
     job->took = run_now(job->run) - job->begun;
     job->sent = s->sent;
+    if (s->remote.unread)
+        job_lose(job, "result", -s->remote.unread);
     job_rests(job->run, job);
     host_remove(&s->remote);
     job->lost = s->remote.lost;

@@ -40,7 +40,7 @@ static void begin_result(struct errand *e)
     text_free(&body);
 }
 
-/* `kind` is REFUSED or ENDED, with one number or two. */
+/* `kind` is REFUSED or UNREAD, with one number, or ENDED, with two. */
 static void end_result(struct errand *e, enum frame_kind kind, int first, int second)
 {
     struct text body = { 0 };
@@ -120,6 +120,8 @@ static int64_t read_some(struct errand *e, int stream)
     int64_t n = leat_read_until(e->from[stream], e->buffer, FRAME_BODY_MOST, LEAT_NOW);
     if (n == 0)
         e->from[stream] = NULL;
+    else if (n == -ENOMEM)
+        leat_sleep(SHORTAGE_PAUSE); /* other jobs may give memory back */
     else if (n < 0 && !waits(n))
         e->error = (int)n;
     if (n <= 0)
@@ -132,8 +134,8 @@ static int64_t read_some(struct errand *e, int stream)
     return n;
 }
 
-/* Reads what the pipe holds when the program has ended, but not what other processes write to it
- * later. */
+/* Reads what the pipe holds. Processes that the program has left behind may write later: this does
+ * not wait for them. */
 static void drain(struct errand *e, int stream)
 {
     int reads = LAST_READS, tries = SHORTAGE_TRIES;
@@ -143,9 +145,7 @@ static void drain(struct errand *e, int stream)
             reads--;
         else if (n != -ENOMEM)
             return;
-        else if (tries-- > 0)
-            leat_sleep(SHORTAGE_PAUSE); /* other jobs may give memory back */
-        else
+        else if (tries-- == 0)
             e->error = -ENOMEM;
     }
 }
@@ -225,13 +225,15 @@ static int run(struct errand *e)
         return -ENOMEM;
     e->begun = leat_now();
     int error = start(e, scope);
-    if (!error)
+    bool starts = !error;
+    if (starts)
         error = run_program(e);
     if (error)
         leat_scope_cancel(scope);
     if (error && error != -ECANCELED && error != -ENOMEM && !leat_chan_closed(e->taker->hurry)) {
         begin_result(e);
-        end_result(e, FRAME_REFUSED, -error, 0);
+        e->flags = 0;
+        end_result(e, starts ? FRAME_UNREAD : FRAME_REFUSED, -error, 0);
         error = 0;
     }
     leat_scope_close(scope);

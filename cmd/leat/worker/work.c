@@ -169,6 +169,8 @@ static int64_t send_some(struct far *f, enum stream stream, size_t most)
     int64_t n = leat_read_until(f->from[stream], f->buffer, most, LEAT_NOW);
     if (n == 0)
         f->from[stream] = NULL;
+    else if (n == -ENOMEM)
+        leat_sleep(SHORTAGE_PAUSE); /* other jobs may give memory back */
     else if (n < 0 && n != -EAGAIN && !shortage_of_watches((int)n))
         f->error = (int)n;
     if (n <= 0)
@@ -213,9 +215,7 @@ static int drain(struct far *f, enum stream stream)
             there -= (int)n;
         else if (n != -ENOMEM)
             break;
-        else if (tries-- > 0)
-            leat_sleep(SHORTAGE_PAUSE); /* other jobs may give memory back */
-        else
+        else if (tries-- == 0)
             f->error = -ENOMEM;
     }
     return f->error;
@@ -257,11 +257,12 @@ static void report(struct work *work, enum frame_kind kind, const struct text *b
     link_send(&work->worker->link, kind, work->job, body->bytes, body->len);
 }
 
-static void report_refused(struct work *work, int error)
+/* REFUSED or UNREAD. */
+static void report_error(struct work *work, enum frame_kind kind, int error)
 {
     struct text body = { 0 };
     frame_add(&body, (uint32_t)-error, 4);
-    report(work, FRAME_REFUSED, &body);
+    report(work, kind, &body);
     text_free(&body);
 }
 
@@ -296,8 +297,9 @@ static int feed_and_attend(struct far *f)
     return error;
 }
 
-/* When the worker ends, the map regards the jobs that it ends as lost. */
-static void run_program(struct work *work, leat_process *process, char *buffer)
+/* When the worker ends, the map regards the jobs that it ends as lost. 0: it is reported how the
+ * program has ended. */
+static int run_program(struct work *work, leat_process *process, char *buffer)
 {
     struct far f = { .work = work,
                      .process = process,
@@ -309,12 +311,11 @@ static void run_program(struct work *work, leat_process *process, char *buffer)
     has_no_process(work);
     if (!error)
         error = leat_wait(process, &how, LEAT_NEVER);
-    if (error == -ECANCELED || leat_cancelled(work->worker->jobs))
-        return;
-    if (error)
-        report_refused(work, error);
-    else
+    if (leat_cancelled(work->worker->jobs))
+        return -ECANCELED;
+    if (!error)
         report_ended(work, &how);
+    return error;
 }
 
 /* The system lacks something, perhaps threads: the job waits for it as a task, without a thread. */
@@ -333,16 +334,17 @@ static bool do_one(struct work *work)
     leat_scope *scope = buffer ? leat_scope_open(LEAT_NEVER) : NULL;
     leat_process *process;
     int error = scope ? start(work, scope, &process) : -ENOMEM;
-    bool goes_on = scope && goes_on_as_task(work, error);
-    if (!error)
-        run_program(work, process, buffer);
-    else if (error != -ECANCELED && !goes_on)
-        report_refused(work, error);
+    bool starts = !error, goes_on = scope && goes_on_as_task(work, error);
+    if (starts)
+        error = run_program(work, process, buffer);
+    /* The program may take long to end. */
     leat_scope_cancel(scope);
     leat_scope_close(scope);
     free(buffer);
     if (goes_on)
         return false; /* the task has it now */
+    if (error && error != -ECANCELED)
+        report_error(work, starts ? FRAME_UNREAD : FRAME_REFUSED, error);
     bool leads = work->leads;
     works_remove(work);
     return leads;
