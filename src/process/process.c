@@ -28,8 +28,7 @@ static void free_process(leat_chan *ch)
     for (int i = 0; i < 3; i++)
         leat_io_unref(process->pipes[i]);
     leat_io_unref(process->pidfd);
-    if (process->orders)
-        leat_chan_unref(process->orders);
+    leat_chan_unref(process->orders);
 }
 
 static void free_owned(struct lt_owned *owned)

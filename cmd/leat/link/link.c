@@ -189,8 +189,7 @@ int link_open(struct link *l, leat_scope *scope, leat_io *in, leat_io *out)
 void link_free(struct link *l)
 {
     free(l->bytes);
-    if (l->wake)
-        leat_chan_unref(l->wake);
+    leat_chan_unref(l->wake);
     text_free(&l->queue);
     text_free(&l->going);
     pthread_mutex_destroy(&l->lock);
