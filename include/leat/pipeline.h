@@ -28,7 +28,8 @@
  *  - run_many makes any number of outputs, by leat_emit_item. Both functions run on n tasks and may
  *    wait. With `blocking` they run on n OS threads and may block in the system.
  *  - start begins the work and returns at once. Any party then gives the outputs and the end to a
- *    leat_result, during the call or later. leat calls `start` on a worker; it must not wait.
+ *    leat_result, during the call or later. One task calls `start` for each input. So `start` must
+ *    not wait: meanwhile the stage takes no input.
  *
  * Several outputs. All outputs of one input stay together, and the input is in flight until the
  * last one is delivered. Until it is their turn, `room` outputs of each input are kept. If an input

@@ -57,7 +57,8 @@ struct leat_transform {
     int (*step)(leat_transform *t, const void *item, leat_emit *emit);
     /* Called at the end, also after a cancel; may be NULL. Its result is ignored. */
     int (*finish)(leat_transform *t, leat_emit *emit);
-    /* Called after a step that returned an error. It owns the item, as a step does, and may emit
+    /* Called after a step that returned an error, but in a pipeline's stage not again for the same
+     * input after it has returned an error itself. It owns the item, as a step does, and may emit
      * other items in its place. Returns 0, LEAT_ENOUGH, or a negative errno value: then the output
      * is cut short, and the scope is cancelled with that value. May be NULL. */
     int (*failed)(leat_transform *t, int error, const void *item, leat_emit *emit);

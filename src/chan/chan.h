@@ -112,7 +112,7 @@ struct leat_chan {
     };
     _Atomic(struct lt_split *) split; /* NULL until the buffer is split: see chan/split.h */
     const char *name;
-    struct lt_owned owned; /* by `scope`, or by lt_root */
+    struct lt_owned owned; /* by a scope, or by lt_root */
     _Alignas(16) unsigned char items[];
 };
 

@@ -25,8 +25,8 @@ struct lt_flow {
     struct lt_owned owned;
     leat_scope *scope;
     leat_chan *in, *out; /* NULL: there is none, or there are several */
-    leat_drop_fn *drop;  /* for items of `in`, or without an `in` of `out` */
-    void *item;          /* memory for one of these items */
+    leat_drop_fn *drop;  /* for items of `in`, or without an `in` of `out`; or NULL */
+    void *item;          /* memory for one of these items, for operators that hold one */
     /* Its name in looks, such as "merge"; NULL: looks do not see it. lt_flow_show writes it when
      * everything that looks read has been set; read with acquire. */
     const char *_Atomic what;

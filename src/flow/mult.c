@@ -265,11 +265,12 @@ static bool remove_tap(leat_mult *m, const leat_chan *ch, bool if_closed)
     return tap;
 }
 
-/* A tap whose channel is closed leaves when it gets an item. If no item comes, it leaves here. */
+/* A tap whose channel is closed leaves when it gets an item. If no item comes, it leaves here,
+ * where each new tap looks at others until two are open: so closed taps do not add up. */
 static void untap_closed(leat_mult *m)
 {
-    for (unsigned i = 0; i < 2; i++) /* each new tap adds one: so closed taps do not add up */
-        remove_tap(m, NULL, true);
+    for (unsigned open = 0; open < 2;)
+        open += !remove_tap(m, NULL, true);
 }
 
 int leat_tap(leat_mult *m, leat_chan *ch, unsigned flags, leat_ending ending)

@@ -203,6 +203,7 @@ static struct pace *make(leat_scope *scope, leat_chan *in, int64_t time, size_t 
     size_t head = lt_flow_aligned(sizeof(struct pace));
     leat_chan_spec spec = { .item_size = outs, .capacity = capacity, .drop = drop };
     leat_chan *out = scope ? leat_chan_open(scope, &spec) : NULL;
+    /* 16 bytes more: see leat_window. */
     struct pace *p = out ? lt_flow_make(scope, in, out, head + outs + 16, NULL) : NULL;
     if (!p)
         return NULL;

@@ -1,13 +1,13 @@
 /* stackless.c: descriptors for blocks and callbacks: they try, wait for the channel, and try again.
  * A call that may block runs on a thread of the pool. */
 #include "base/alloc.h"
+#include "base/futex.h"
 #include "block/block.h"
 #include "block/callback.h"
 #include "block/machine.h"
 #include "io/io.h"
 
 #include <limits.h>
-#include <unistd.h>
 
 static enum lt_way way_of(unsigned event)
 {
@@ -106,7 +106,7 @@ static bool is_ready_for_others(leat_io *io, enum lt_way way)
 static int make_pause(const struct lt_io_turn *turn, bool asks)
 {
     (void)asks;
-    usleep((useconds_t)turn->n);
+    lt_nap((int64_t)turn->n);
     return 0;
 }
 
@@ -118,7 +118,7 @@ static int pause_in_block(leat_block *b, int64_t deadline)
         return lt_block_answer(b, deadline == LEAT_NOW ? -EAGAIN : -ETIMEDOUT);
     int64_t pause = left < LT_IO_PAUSE ? left : LT_IO_PAUSE;
     struct lt_call *call =
-        make_call(&(struct lt_io_turn){ .make = make_pause, .n = (size_t)(pause / LEAT_US) + 1 });
+        make_call(&(struct lt_io_turn){ .make = make_pause, .n = (size_t)pause });
     return call ? lt_block_call(b, call) : lt_block_answer(b, -ENOMEM);
 }
 

@@ -133,7 +133,8 @@ static bool looks_ready(int fd, int i)
     return ioctl(fd, FIONREAD, &bytes) == 0 && (i == 0) == !bytes;
 }
 
-/* poll(2) takes no more entries than RLIMIT_NOFILE, and refuses this wait: pauses, and asks. */
+/* The system refuses poll(2): this may be a sandbox, and more entries than RLIMIT_NOFILE are
+ * refused, too. Pauses, and asks. */
 static void look_instead(struct attention *a)
 {
     lt_nap(LT_PROCESS_LOOK);

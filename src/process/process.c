@@ -241,7 +241,7 @@ static void disarm(leat_process *process)
 bool lt_process_finish(leat_process *process)
 {
     if (!take_status(process, !process->has_group) &&
-        (lt_process_has_followers(process) || !take_status(process, true)))
+        (!is_spared(process) || lt_process_has_followers(process) || !take_status(process, true)))
         return false;
     disarm(process);
     for (int i = 0; i < 3; i++)

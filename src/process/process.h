@@ -14,8 +14,8 @@
  * other process of the group is left (group.c), or when the rest has got SIGKILL.
  *
  * The status is taken under the lock, and signals are sent under it: no other process or group gets
- * its number until its status is taken. Afterwards the warden raises `ended`, the channel from
- * which parties that wait for the process receive.
+ * its number until its status is taken. Then the party that took it raises `ended`, the channel
+ * from which parties that wait for the process receive.
  *
  * A leat_process is one piece of memory with the channel `ended`, and ends with it. The scope and
  * the warden have a reference each. */

@@ -165,9 +165,9 @@ static void hide_descriptors(void)
     if (lt_each_number("/proc/self/fd", hide_one, NULL) == 0)
         return;
     /* There is no /proc, or no descriptor to read it. */
-    struct rlimit limit = { .rlim_cur = MOST_NUMBERS };
+    struct rlimit limit = { .rlim_max = MOST_NUMBERS };
     getrlimit(RLIMIT_NOFILE, &limit);
-    for (int fd = 3; fd < MOST_NUMBERS && (rlim_t)fd < limit.rlim_cur; fd++)
+    for (int fd = 3; fd < MOST_NUMBERS && (rlim_t)fd < limit.rlim_max; fd++)
         hide_one(fd, NULL);
 }
 

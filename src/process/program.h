@@ -35,6 +35,6 @@ char *lt_program_files(const char *name, const char *const *environment);
  * makes system calls. Returns 0 or a negative errno value. */
 int lt_each_number(const char *path, void (*fn)(int number, void *arg), void *arg);
 
-/* Starts the program, and returns when it runs: 0 with `pid` and `pidfd` set; or a negative errno
- * value, without a process. Blocks the thread. */
+/* Starts the program, a struct lt_program, and returns when it runs: 0 with `pid` and `pidfd` set;
+ * or a negative errno value, without a process. Blocks the thread. */
 int lt_program_start(void *program);

@@ -80,12 +80,13 @@ enum {
     LT_WOKEN = 1,  /* its wait is over: a partner has claimed it */
     LT_NUDGED = 2, /* its scope may have been cancelled: look */
     LT_ASLEEP = 4, /* it sleeps, or is about to: a thread that writes to the word wakes it, */
-    LT_SLEEPS_COUNTED = LT_ASLEEP | 8, /* and lt_threads_asleep counts it */
+    LT_SLEEPS_COUNTED = LT_ASLEEP | 8, /* and lt_threads_asleep counts it, or soon will */
     LT_POLLS = 16 /* it sleeps in poll(2), or is about to: a nudge rings its bell */
 };
 
-/* Lower half: threads that sleep without a deadline and have not been woken. Upper half: how many
- * such sleeps have begun. Counted while LT_PROBE_THREADS is set. */
+/* Lower half: threads that sleep without a deadline and have not been woken; for a moment it may be
+ * one too low, also below 0. Upper half: how many such sleeps have begun. Counted while
+ * LT_PROBE_THREADS is set. */
 extern _Atomic uint64_t lt_threads_asleep;
 
 /* The calling thread sleeps while its word is 0, until the deadline at most. */
@@ -94,7 +95,8 @@ void lt_thread_sleep(struct lt_thread *thread, int64_t deadline);
 /* The calling thread sleeps until a descriptor is ready, while its word is 0; until the deadline at
  * most. `bell` is one of the descriptors, or -1. The thread waits for no partner: only a nudge
  * finds it here, and keeps it from going meanwhile. The call may change errno, and is a
- * cancellation point. False: the system refuses to poll as many, by RLIMIT_NOFILE. */
+ * cancellation point. False: the system refuses the poll, as by
+ * RLIMIT_NOFILE. */
 bool lt_thread_poll(struct lt_thread *thread, struct pollfd *fds, unsigned n, int bell,
                     int64_t deadline);
 

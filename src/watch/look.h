@@ -1,8 +1,8 @@
 /* look.h: one look at everything that exists, while the program runs. A dump prints it (print.h).
  *
- * A look needs no lists beyond those that scopes have anyway, a list of the scopes without a parent
- * and a list of the channels without a scope. So it finds things in different places, and reads
- * each in its own way:
+ * A look needs no lists beyond those that scopes have anyway. (The root scope has the scopes
+ * without another parent, and the channels without another scope.) So it finds things in different
+ * places, and reads each in its own way:
  *  - scopes: from the roots down. Each is pinned under the lock of the one around it, so that none
  *    is freed during the look;
  *  - parties in a channel's queue: under the channel's lock, where they do not resume;
@@ -22,10 +22,10 @@
  *  - The number of scopes, parties and channels is bounded. Descriptors, batchers and stages count
  *    as channels, and so does a mutex beside its channel. A channel's record is kept even if those
  *    of its waiters are not, so its counts of waiters are exact.
- *  - While it holds a scope's lock, that of the channels without a scope, or the global queue's,
- *    and in each worker's answer as a whole, it passes at most lt_look_steps(bound) nodes of lists,
- *    whether it records them or not. (A worker also passes the empty slots of its wheel, and takes
- *    the scopes' locks. While a channel's lock is held, it is some 100 nodes.)
+ *  - While it holds a scope's lock or the global queue's, and in each worker's answer as a whole,
+ *    it passes at most lt_look_steps(bound) nodes of lists, whether it records them or not. (A
+ *    worker also passes the empty slots of its wheel, and takes the scopes' locks. While a
+ *    channel's lock is held, it is some 100 nodes.)
  *  - Scopes nearest to the roots come first. The scopes inside one scope, and the channels of one,
  *    get a part of the room that is left: it is divided by the number of scopes still to come, but
  *    is LT_LOOK_LEAST at least. The room for parties is divided by what the scopes can use. A
