@@ -241,6 +241,34 @@ static int uses_topics_of_closed_channels_again(void *arg)
 }
 ON_WORKERS(uses_topics_of_closed_channels_again);
 
+/* Nor do any of its closed channels stay in the topic that takes over. */
+static int closed_channels_change_no_topic(void *arg)
+{
+    (void)arg;
+    enum { CHANS = 7 };
+    leat_chan *chs[CHANS];
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *in = leat_chan_of(s, int, 0);
+    leat_pub *pub = leat_pub_open(s, in, &(leat_pub_spec){ .topic = itself });
+    dropped = 0;
+    for (int i = 0; i < CHANS; i++) {
+        chs[i] = holding_one();
+        CHECK_IS(0, leat_sub(pub, 1, chs[i], 0, LEAT_ENDS_CLOSED));
+    }
+    for (int i = 0; i < CHANS; i++) {
+        CHECK_IS(0, leat_close(chs[i]));
+        CHECK_IS(0, leat_chan_unref(chs[i]));
+    }
+    leat_sleep(LEAT_MS); /* in the seeded world the mult surely waits */
+    CHECK_IS(0, leat_sub(pub, 2, leat_chan_of(s, int, 0), 0, LEAT_ENDS_CLOSED));
+    CHECK(!leat_sim_running() || dropped == CHANS);
+    CHECK_IS(0, leat_close(in));
+    CHECK_IS(0, leat_scope_close(s));
+    CHECK_IS(CHANS, dropped);
+    return 0;
+}
+ON_WORKERS(closed_channels_change_no_topic);
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -251,6 +279,7 @@ int main(void)
         TESTS_ON_WORKERS(keeps_the_items_of_a_paused_input),
         TESTS_ON_WORKERS(lets_go_of_closed_taps),
         TESTS_ON_WORKERS(uses_topics_of_closed_channels_again),
+        TESTS_ON_WORKERS(closed_channels_change_no_topic),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
