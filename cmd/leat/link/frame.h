@@ -17,11 +17,11 @@
  *   REFUSED    worker   4 bytes: why the program could not start: an errno value; EDEADLK: the
  *                       running jobs hold what it needs, and all of them wait for credit
  *   ENDED      worker   4 bytes: what the program returned, or -1; 4 bytes: its signal, or 0
- *   UNREAD     worker   4 bytes: why its output, or how it ended, could not be read: an errno value
  *   LIMIT      map      8 bytes: how long the program may run, in nanoseconds; 0: without end
  *   RAN        worker   8 bytes: how long it ran, in nanoseconds; 8 bytes: as much of its input as
  *                       it has read; 1 byte of bits (FRAME_RAN_LATE, FRAME_RAN_LARGE); the name of
  *                       the worker's machine, NUL
+ *   UNREAD     worker   4 bytes: why its output, or how it ended, could not be read: an errno value
  *
  * On a stream, both begin with HELLO, and neither goes on with another version. After REFUSED,
  * ENDED or UNREAD, the worker sends nothing more for that job; until the map has read it, the map
@@ -48,9 +48,9 @@ enum frame_kind {
     FRAME_CREDIT,
     FRAME_REFUSED,
     FRAME_ENDED,
-    FRAME_UNREAD,
     FRAME_LIMIT,
     FRAME_RAN,
+    FRAME_UNREAD,
     FRAME_KINDS
 };
 
