@@ -162,9 +162,14 @@ static inline void caller_was_served(const struct caller *c)
     CHECK_IS(c->item + 1, c->result);
 }
 
-/* Makes the function begin with this caller's item alone. */
+/* Opens an adder whose function is slow, and makes the function begin with this caller's item, a 0,
+ * alone. */
 static inline void adder_begin(struct adder *a, leat_scope *scope, struct caller *first)
 {
+    *a = (struct adder){ .error = 0 };
+    adder_open(a, scope);
+    adder_slow_down(a);
+    *first = caller_of(a, 0, LEAT_NEVER);
     CHECK_IS(0, leat_go(scope, call, first));
     adder_wait_for_entry(a);
 }

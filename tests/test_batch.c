@@ -45,11 +45,10 @@ static int items_put_during_a_run_share_a_batch(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
-    struct adder a = { .error = 0 };
-    adder_open(&a, s);
-    adder_slow_down(&a);
-    struct caller first = caller_of(&a, 0, LEAT_NEVER), others[5];
+    struct adder a;
+    struct caller first;
     adder_begin(&a, s, &first);
+    struct caller others[5];
     for (int i = 0; i < 5; i++)
         others[i] = caller_of(&a, i + 1, LEAT_NEVER);
     callers_go(s, others, 5);
@@ -194,10 +193,8 @@ static int does_not_wait_with_now(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
-    struct adder a = { .error = 0 };
-    adder_open(&a, s);
-    adder_slow_down(&a);
-    struct caller first = caller_of(&a, 0, LEAT_NEVER);
+    struct adder a;
+    struct caller first;
     adder_begin(&a, s, &first);
     int x = 5, y = -7;
     leat_ticket ticket;

@@ -13,10 +13,6 @@ struct passing {
 /* Up to four items form a batch while another batch runs. Their leader is in the inner scope. */
 static void form_after_a_slow_one(struct passing *p, int64_t deadline_of_leader)
 {
-    p->adder = (struct adder){ .error = 0 };
-    adder_open(&p->adder, p->s);
-    adder_slow_down(&p->adder);
-    p->first = caller_of(&p->adder, 0, LEAT_NEVER);
     adder_begin(&p->adder, p->s, &p->first);
     p->inner = leat_scope_open(LEAT_NEVER);
     p->leader = caller_of(&p->adder, 1, deadline_of_leader);
@@ -156,11 +152,10 @@ static int leaving_callers_may_free_their_items(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
-    struct adder a = { .error = 0 };
-    adder_open(&a, s);
-    adder_slow_down(&a);
-    struct caller first = caller_of(&a, 1, LEAT_NEVER), leader = caller_of(&a, 2, LEAT_NEVER);
+    struct adder a;
+    struct caller first;
     adder_begin(&a, s, &first);
+    struct caller leader = caller_of(&a, 2, LEAT_NEVER);
     callers_go(s, &leader, 1);
     WAIT_UNTIL(receivers_of(a.batcher->spec.lock->turn) == 1);
     leat_scope *inner = leat_scope_open(LEAT_NEVER);
@@ -389,10 +384,8 @@ static int refuses_at_once_when_it_is_closed(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
-    struct adder a = { .error = 0 };
-    adder_open(&a, s);
-    adder_slow_down(&a);
-    struct caller first = caller_of(&a, 0, LEAT_NEVER);
+    struct adder a;
+    struct caller first;
     adder_begin(&a, s, &first);
     CHECK_IS(0, leat_batcher_close(a.batcher));
     CHECK_IS(-EPIPE, leat_batch_until(a.batcher, &(int){ 1 }, NULL, LEAT_NOW));

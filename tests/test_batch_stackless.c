@@ -168,11 +168,10 @@ static int all_parties_form_one_batch(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
-    struct adder a = { .error = 0 };
-    adder_open(&a, s);
-    adder_slow_down(&a);
-    struct caller first = caller_of(&a, 0, LEAT_NEVER), other = caller_of(&a, 3, LEAT_NEVER);
+    struct adder a;
+    struct caller first;
     adder_begin(&a, s, &first);
+    struct caller other = caller_of(&a, 3, LEAT_NEVER);
     struct op op = op_of(&a, s, 1, 1);
     op_begin(&op);
     struct asker asker = asker_of(&a, 2, 1);
@@ -229,10 +228,8 @@ static int can_be_withdrawn(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
-    struct adder a = { .error = 0 };
-    adder_open(&a, s);
-    adder_slow_down(&a);
-    struct caller first = caller_of(&a, 0, LEAT_NEVER);
+    struct adder a;
+    struct caller first;
     adder_begin(&a, s, &first);
     struct op withdrawn = op_of(&a, s, 1, 1), stays = op_of(&a, s, 2, 1);
     op_begin(&withdrawn);

@@ -165,7 +165,8 @@ static void test_watchdog(void **state)
     CHECK(strncmp(text, "leat: task ", 11) == 0 && strstr(text, " held worker 0 for "));
 }
 
-/* A thread that is about to sleep, and is held up for long just then, has been woken meanwhile. */
+/* A thread that is about to sleep, and is held up just then, has been woken meanwhile. It is held
+ * up for several checks of the monitor, which looks by the real clock and tells nobody. */
 #ifdef LEAT_HARSH
 static _Atomic bool held_up;
 static pthread_t sleeper;

@@ -95,8 +95,7 @@ void lt_thread_sleep(struct lt_thread *thread, int64_t deadline);
 /* The calling thread sleeps until a descriptor is ready, while its word is 0; until the deadline at
  * most. `bell` is one of the descriptors, or -1. The thread waits for no partner: only a nudge
  * finds it here, and keeps it from going meanwhile. The call may change errno, and is a
- * cancellation point. False: the system refuses the poll, as by
- * RLIMIT_NOFILE. */
+ * cancellation point. False: the system refuses the poll, as by RLIMIT_NOFILE. */
 bool lt_thread_poll(struct lt_thread *thread, struct pollfd *fds, unsigned n, int bell,
                     int64_t deadline);
 
